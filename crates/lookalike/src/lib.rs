@@ -1,0 +1,5 @@
+//! Work in progress.
+
+pub use lookalike_core as core;
+
+pub mod corpus;
