@@ -1,0 +1,124 @@
+//! Words, by the Unicode path, and where the vector path may take over.
+//!
+//! ```text
+//! text ─► ASCII stretch, cut at safe places ─► simd: masks, no branches per byte
+//!      └► stretch around other characters   ─► unicode: segment by segment
+//! ```
+//!
+//! A *safe place* is the boundary before an ASCII byte that UAX #29 never joins to what
+//! stands before it: anything but letters, digits and `_ ' . : , ; "`. Cutting there
+//! cannot change a word, so the two paths may take turns.
+
+use super::Case;
+use super::unicode::{CharTable, Form, segment};
+use std::ops::Range;
+
+/// Bytes the vector path is given at once: the lower-cased copy and the token values of a
+/// stretch stay in a 32 KiB first-level cache.
+const STRETCH: usize = 8 << 10;
+
+/// How much plain ASCII must lie ahead before leaving the Unicode path is worth it.
+const AHEAD: usize = 32;
+
+/// Calls `each` with every word, all by the Unicode path.
+pub(crate) fn for_each_word(text: &str, case: Case, mut each: impl FnMut(&[u8], Range<usize>)) {
+    let table = CharTable::get(case);
+    let mut canonical = Form::default();
+    let mut at = 0;
+    while at < text.len() {
+        at = word_at(text, at, table, &mut canonical, &mut each);
+    }
+}
+
+/// Tells the segment at `at`, if it is a word, and returns its end.
+fn word_at(
+    text: &str,
+    at: usize,
+    table: &CharTable,
+    canonical: &mut Form,
+    each: &mut impl FnMut(&[u8], Range<usize>),
+) -> usize {
+    let segment = segment(text, at, table, canonical);
+    if segment.word && !canonical.bytes.is_empty() {
+        each(&canonical.bytes, at..segment.end);
+    }
+    segment.end
+}
+
+/// Splits a text at safe places into stretches: plain ASCII ones go to `ascii`, the words
+/// of the others, in canonical form, to `word`. In reading order.
+pub(crate) fn alternate<S>(
+    text: &str,
+    case: Case,
+    state: &mut S,
+    mut ascii: impl FnMut(&mut S, &[u8]),
+    mut word: impl FnMut(&mut S, &[u8]),
+) {
+    let bytes = text.as_bytes();
+    let mut canonical = Form::default();
+    let mut at = 0;
+    while at < bytes.len() {
+        let window = &bytes[at..bytes.len().min(at + STRETCH)];
+        let plain = ascii_prefix(window);
+        let stretch = if at + plain == bytes.len() {
+            plain
+        } else {
+            window[..plain]
+                .iter()
+                .rposition(|&byte| is_safe(byte))
+                .unwrap_or(0)
+        };
+        if stretch > 0 {
+            ascii(state, &window[..stretch]);
+            at += stretch;
+            continue;
+        }
+        let table = CharTable::get(case);
+        loop {
+            // What is no word and has nothing attached to it is not worth a look.
+            while let Some(&[here, next]) = bytes[at..].first_chunk()
+                && is_safe(here)
+                && next.is_ascii()
+            {
+                at += 1;
+            }
+            at = word_at(text, at, table, &mut canonical, &mut |canonical, _| {
+                word(state, canonical);
+            });
+            match bytes.get(at) {
+                None => break,
+                Some(&byte) if is_safe(byte) => {
+                    let ahead = &bytes[at..bytes.len().min(at + AHEAD)];
+                    if ahead.is_ascii() {
+                        break;
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+/// How many bytes at the front are ASCII.
+fn ascii_prefix(bytes: &[u8]) -> usize {
+    // 128 bytes at a time without a branch inside, then the odd ones.
+    let (blocks, _) = bytes.as_chunks::<128>();
+    let is_ascii = |block: &&[u8; 128]| {
+        let words = block
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|word| u64::from_ne_bytes(*word));
+        words.fold(0, |all, word| all | word) & 0x8080_8080_8080_8080 == 0
+    };
+    let at = 128 * blocks.iter().take_while(is_ascii).count();
+    let rest = &bytes[at..];
+    at + rest
+        .iter()
+        .position(|byte| !byte.is_ascii())
+        .unwrap_or(rest.len())
+}
+
+fn is_safe(byte: u8) -> bool {
+    byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"_'.:,;\"".contains(&byte)
+}

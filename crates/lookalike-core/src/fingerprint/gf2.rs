@@ -1,0 +1,207 @@
+//! Polynomials over GF(2): the arithmetic under Rabin's fingerprints.
+//!
+//! A `u64` is a polynomial of degree below 64, bit `i` the coefficient of `x^i`;
+//! addition is `^`. [`Modulus`] is an irreducible polynomial of degree 64, drawn at
+//! random and *tested*: Rabin's collision bound holds for irreducible ones only.
+//!
+//! Everything here is the obvious slow version. It runs a few thousand times when a
+//! recipe is made, and judges the table-driven and vector code in [`crate::simd`].
+
+/// The product of two polynomials, unreduced: degree up to 126.
+pub fn multiply(a: u64, b: u64) -> u128 {
+    (0..64)
+        .filter(|i| b >> i & 1 == 1)
+        .fold(0, |sum, i| sum ^ (u128::from(a) << i))
+}
+
+/// An irreducible polynomial of degree 64, without its leading term `x^64`.
+///
+/// # Invariants
+///
+/// Irreducible: the only constructors test it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Modulus(u64);
+
+impl Modulus {
+    /// The modulus `x^64 + low`, or `None` when that polynomial has a factor.
+    pub fn new(low: u64) -> Option<Modulus> {
+        is_irreducible(low).then_some(Modulus(low))
+    }
+
+    /// Draws candidates until one is irreducible. One in 32 of those with a constant
+    /// term is, so about 32 draws.
+    pub fn draw(mut next: impl FnMut() -> u64) -> Modulus {
+        loop {
+            // Without a constant term x would be a factor.
+            if let Some(modulus) = Modulus::new(next() | 1) {
+                return modulus;
+            }
+        }
+    }
+
+    /// The coefficients below `x^64`.
+    pub fn low(self) -> u64 {
+        self.0
+    }
+
+    /// The remainder of a polynomial of degree up to 127.
+    pub fn reduce(self, a: u128) -> u64 {
+        reduce(a, self.0)
+    }
+
+    /// The product of two residues.
+    pub fn product(self, a: u64, b: u64) -> u64 {
+        self.reduce(multiply(a, b))
+    }
+
+    /// `x^n`, by repeated squaring.
+    pub fn power_of_x(self, mut n: u64) -> u64 {
+        let (mut result, mut square) = (1_u64, 2_u64);
+        while n > 0 {
+            if n & 1 == 1 {
+                result = self.product(result, square);
+            }
+            square = self.product(square, square);
+            n >>= 1;
+        }
+        result
+    }
+
+    /// `x^128` divided by the modulus, without its own leading term `x^64`: what
+    /// Barrett's reduction multiplies by.
+    pub fn barrett(self) -> u64 {
+        // Long division of x^128: the first quotient digit, x^64, leaves low·x^64.
+        let (mut rest, mut quotient) = (u128::from(self.0) << 64, 0_u64);
+        for i in (0..64).rev() {
+            if rest >> (64 + i) & 1 == 1 {
+                quotient |= 1 << i;
+                rest ^= (1 << (64 + i)) ^ (u128::from(self.0) << i);
+            }
+        }
+        quotient
+    }
+}
+
+/// The coefficients below `x^64`.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the low half is what is asked for"
+)]
+pub(crate) fn low_word(a: u128) -> u64 {
+    a as u64
+}
+
+fn reduce(mut a: u128, low: u64) -> u64 {
+    for i in (64..128).rev() {
+        if a >> i & 1 == 1 {
+            a ^= (1_u128 << i) ^ (u128::from(low) << (i - 64));
+        }
+    }
+    low_word(a)
+}
+
+/// Rabin's test for degree 64, whose only prime divisor is 2: `P` is irreducible
+/// if and only if `x^(2^64) = x` modulo `P` and `x^(2^32) - x` has no factor in
+/// common with `P`.
+fn is_irreducible(low: u64) -> bool {
+    // An even number of terms, `x^64` among them: x + 1 is a factor. Half of all
+    // candidates end here.
+    if low.count_ones() % 2 == 1 {
+        return false;
+    }
+    let mut power = 2_u64;
+    let mut half = 0;
+    for i in 1..=64 {
+        power = reduce(multiply(power, power), low);
+        if i == 32 {
+            half = power;
+        }
+    }
+    power == 2 && gcd(1 << 64 | u128::from(low), u128::from(half ^ 2)) == 1
+}
+
+fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        // The remainder of a by b, then swap.
+        while a != 0 && a.leading_zeros() <= b.leading_zeros() {
+            a ^= b << (b.leading_zeros() - a.leading_zeros());
+        }
+        (a, b) = (b, a);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_irreducible_and_reducible_polynomials_are_told_apart() {
+        // x^64 + x^4 + x^3 + x + 1 is the usual lexicographically least one.
+        assert!(is_irreducible(0b1_1011));
+        // A factor x; a factor x + 1 (even number of terms); a square.
+        assert!(!is_irreducible(0b1_1010));
+        assert!(!is_irreducible(0b1_1001));
+        assert!(!is_irreducible(1));
+    }
+
+    #[test]
+    fn a_product_of_two_irreducible_polynomials_of_degree_32_is_caught() {
+        // x^(2^64) = x holds for such a product too: only the gcd tells.
+        // Both irreducible of degree 32: x^32+x^7+x^3+x^2+1 and x^32+x^7+x^6+x^2+1.
+        let (p, q) = (1_u64 << 32 | 0b1000_1101, 1_u64 << 32 | 0b1100_0101);
+        let product = multiply(p, q);
+        assert_eq!(product >> 64, 1);
+        let low = low_word(product);
+        let fixed = (0..64).fold(2, |power, _| reduce(multiply(power, power), low));
+        assert_eq!(fixed, 2, "both factors are irreducible of degree 32");
+        assert!(!is_irreducible(low_word(product)));
+    }
+
+    #[test]
+    fn one_odd_candidate_in_32_is_irreducible() {
+        // 2^64/64 irreducible polynomials, all odd, among 2^63 odd ones: 1/32.
+        // 4,096 candidates: mean 128, standard deviation 11.1; four of them allowed.
+        let mut state = 1_u64;
+        let found = (0..4096)
+            .filter(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                is_irreducible(state ^ state >> 29 | 1)
+            })
+            .count();
+        assert!((84..=172).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn powers_of_x_add_their_exponents() {
+        let p = Modulus::new(0b1_1011).expect("irreducible");
+        for (a, b) in [(0, 0), (3, 61), (64, 64), (640, 1), (1 << 40, 12_345)] {
+            assert_eq!(
+                p.product(p.power_of_x(a), p.power_of_x(b)),
+                p.power_of_x(a + b)
+            );
+        }
+        assert_eq!(p.power_of_x(64), p.low());
+    }
+
+    #[test]
+    fn barrett_quotient_reduces_like_long_division() {
+        let p = Modulus::draw({
+            let mut n = 7_u64;
+            move || {
+                n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+                n
+            }
+        });
+        let mut a = 0x1234_5678_9abc_def0_0fed_cba9_8765_4321_u128;
+        for _ in 0..100 {
+            a = a.wrapping_mul(0xda94_2042_e4dd_58b5).rotate_left(17);
+            let (high, low) = (low_word(a >> 64), low_word(a));
+            // q = high·x^64 / P exactly, because the cut-off terms have no carry.
+            let q = high ^ low_word(multiply(high, p.barrett()) >> 64);
+            assert_eq!(low ^ low_word(multiply(q, p.low())), p.reduce(a));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! From the classes of 64 bytes to the places of tokens: the part all levels share.
+//!
+//! In ASCII, UAX #29 comes down to bits: a run of letters, digits and `_` is joined over
+//! one of `' . :` between two letters and over one of `' . , ;` between two digits.
+
+/// Which of 64 bytes belong to a class, byte `i` at bit `i`.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Masks {
+    pub(super) letter: u64,
+    pub(super) digit: u64,
+    pub(super) underscore: u64,
+    /// `' . :`
+    pub(super) mid_letter: u64,
+    /// `' . , ;`
+    pub(super) mid_digit: u64,
+}
+
+/// What the block before passes on.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Carry {
+    letter: u64,
+    digit: u64,
+    inside: u64,
+}
+
+/// Where tokens begin in a block, and where they have ended (first byte after): by turns.
+#[derive(Clone, Copy)]
+pub(super) struct Edges {
+    pub(super) starts: u64,
+    pub(super) ends: u64,
+}
+
+impl Masks {
+    /// The edges of the tokens, given the byte after the block (0 at the end).
+    #[inline(always)]
+    pub(super) fn edges(&self, next: u8, carry: &mut Carry) -> Edges {
+        let next_letter = u64::from(next.is_ascii_alphabetic()) << 63;
+        let next_digit = u64::from(next.is_ascii_digit()) << 63;
+        let between_letters = (self.letter << 1 | carry.letter) & (self.letter >> 1 | next_letter);
+        let between_digits = (self.digit << 1 | carry.digit) & (self.digit >> 1 | next_digit);
+        let inside = self.letter
+            | self.digit
+            | self.underscore
+            | self.mid_letter & between_letters
+            | self.mid_digit & between_digits;
+        let before = inside << 1 | carry.inside;
+        *carry = Carry {
+            letter: self.letter >> 63,
+            digit: self.digit >> 63,
+            inside: inside >> 63,
+        };
+        Edges {
+            starts: inside & !before,
+            ends: !inside & before,
+        }
+    }
+}
+
+impl Edges {
+    /// Whether a token may be nothing but `_`: one is, or goes on in the next block. UAX
+    /// #29 has such segments, but they hold nothing alphanumeric and are no words.
+    #[inline(always)]
+    pub(super) fn may_be_bare(&self, masks: &Masks) -> bool {
+        // Adding the first `_` of a token to its run of them carries to the byte behind
+        // the run. If that ends the token, the token is bare.
+        let first = self.starts & masks.underscore;
+        let (sum, next_block) = masks.underscore.overflowing_add(first);
+        next_block || sum & !masks.underscore & self.ends != 0
+    }
+}
+
+impl Carry {
+    /// Whether a token is open at the end of the block.
+    pub(super) fn is_inside(self) -> bool {
+        self.inside != 0
+    }
+}
+
+/// Writes the position of each set bit to `out` and returns how many there were.
+///
+/// Prose has some 20 edges in 64 bytes: 24 places are always written, more only if there
+/// are more, because a loop that ended at the last bit would be guessed wrong in every
+/// block.
+#[inline(always)]
+pub(super) fn positions(mut bits: u64, base: u32, out: &mut [u32; 64]) -> usize {
+    let count = bits.count_ones() as usize;
+    let mut write = |slots: &mut [u32]| {
+        for slot in slots {
+            *slot = base + bits.trailing_zeros();
+            bits &= bits.wrapping_sub(1);
+        }
+    };
+    let (first, rest) = out.split_at_mut(24);
+    write(first);
+    if count > 24 {
+        write(rest);
+    }
+    count
+}
+
+/// Removes the tokens that are nothing but `_` and returns how many are left.
+pub(super) fn drop_underscores(lower: &[u8], tokens: &mut [[u32; 2]]) -> usize {
+    let mut kept = 0;
+    for i in 0..tokens.len() {
+        let [start, end] = tokens[i];
+        if lower[start as usize..end as usize]
+            .iter()
+            .any(|&byte| byte != b'_')
+        {
+            tokens[kept] = tokens[i];
+            kept += 1;
+        }
+    }
+    kept
+}

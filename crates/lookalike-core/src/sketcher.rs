@@ -1,0 +1,388 @@
+//! Text → sketch in one pass: the whole flow of this crate, for one document at a time.
+//!
+//! ```text
+//! text ─► token values ─► windows of w ─► fingerprints ─► sampler ─► Sketch
+//!         a few KiB at a time: all of it stays in the first cache
+//! ```
+//!
+//! Time O(bytes), no allocation per token or shingle. Memory besides the text itself:
+//! O(sketch), and the longest token. (Labelled shingles must be counted: O(distinct
+//! shingles) there.)
+
+use crate::canonical::{self, TokenKind, words};
+use crate::fingerprint::Rabin;
+use crate::recipe::{Recipe, RecipeId, SketchKind};
+use crate::shingle::Shingling;
+use crate::simd::{Kernel, Level, Scratch};
+use crate::sketch::min::MinSampler;
+use crate::sketch::modulo::ModSampler;
+use crate::sketch::nested::NestedSampler;
+use crate::sketch::perm::{PermSketcher, PermState};
+use crate::sketch::{Kept, Sketch};
+use hashbrown::HashMap;
+
+/// Makes sketches by one recipe. Not shared between threads: each has its own.
+#[derive(Debug)]
+pub struct Sketcher {
+    recipe: Recipe,
+    id: RecipeId,
+    sampler: Sampler,
+    shingler: Shingler,
+}
+
+impl Sketcher {
+    /// A sketcher with the best instructions this processor has.
+    pub fn new(recipe: &Recipe) -> Sketcher {
+        Sketcher::with_level(recipe, Level::best())
+    }
+
+    /// A sketcher with given instructions, for tests and benchmarks.
+    ///
+    /// # Panics
+    ///
+    /// When the processor does not have them.
+    pub fn with_level(recipe: &Recipe, level: Level) -> Sketcher {
+        let rabin = Rabin::draw(&mut recipe.seed.stream("rabin"));
+        Sketcher {
+            id: recipe.id(),
+            sampler: Sampler::new(recipe),
+            shingler: Shingler::new(
+                Kernel::new(&rabin, recipe.width.get(), recipe.case, level),
+                recipe,
+            ),
+            recipe: recipe.clone(),
+        }
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The sketch of a text.
+    pub fn sketch(&mut self, text: &str) -> Sketch {
+        let Sketcher {
+            recipe,
+            sampler,
+            shingler,
+            ..
+        } = self;
+        let tokens = shingler.text(text, recipe.tokens, &mut |block| sampler.push(block));
+        Sketch::new(self.id, recipe.sketch, tokens, sampler.finish())
+    }
+
+    /// The sketch of a document given as its features, in order.
+    pub fn sketch_features<F: AsRef<[u8]>>(
+        &mut self,
+        features: impl IntoIterator<Item = F>,
+    ) -> Sketch {
+        let Sketcher {
+            recipe,
+            sampler,
+            shingler,
+            ..
+        } = self;
+        let tokens = shingler.features(features, &mut |block| sampler.push(block));
+        Sketch::new(self.id, recipe.sketch, tokens, sampler.finish())
+    }
+
+    /// Calls `each` with the fingerprints of all shingles of a text, in reading order and
+    /// with repetitions, a block at a time. Returns the number of tokens.
+    pub fn fingerprints(&mut self, text: &str, mut each: impl FnMut(&[u64])) -> u64 {
+        self.shingler.text(text, self.recipe.tokens, &mut each)
+    }
+}
+
+/// Token values waiting for their windows.
+#[derive(Debug)]
+struct Shingler {
+    kernel: Kernel,
+    width: usize,
+    /// Windows are taken when so many tokens wait.
+    full: usize,
+    scratch: Scratch,
+    waiting: Vec<u64>,
+    fingerprints: Vec<u64>,
+    /// Tokens that have left `waiting`.
+    gone: u64,
+    /// Option A: how often each residue has come.
+    occurrences: Option<HashMap<u64, u64>>,
+    case: canonical::Case,
+    escaped: Vec<u8>,
+}
+
+impl Shingler {
+    fn new(kernel: Kernel, recipe: &Recipe) -> Shingler {
+        let width = recipe.width.get();
+        Shingler {
+            kernel,
+            width,
+            // Each batch starts its first window from nothing: w − 1 steps of overhead,
+            // an eighth at most.
+            full: 1024.max(width.saturating_mul(8)),
+            scratch: Scratch::default(),
+            waiting: Vec::new(),
+            fingerprints: Vec::new(),
+            gone: 0,
+            occurrences: (recipe.shingling == Shingling::Labelled).then(HashMap::new),
+            case: recipe.case,
+            escaped: Vec::new(),
+        }
+    }
+
+    fn text(&mut self, text: &str, kind: TokenKind, each: &mut dyn FnMut(&[u64])) -> u64 {
+        self.begin();
+        match kind {
+            TokenKind::Word => {
+                let case = self.case;
+                words::alternate(
+                    text,
+                    case,
+                    &mut (&mut *self, &mut *each),
+                    |(this, each), stretch| {
+                        this.kernel
+                            .ascii_words(stretch, &mut this.scratch, &mut this.waiting);
+                        this.flush_if_full(*each);
+                    },
+                    |(this, each), word| {
+                        this.waiting.push(this.kernel.token_value(word));
+                        this.flush_if_full(*each);
+                    },
+                );
+            }
+            _ => canonical::for_each_token(text, kind, self.case, |token, _| {
+                self.waiting.push(self.kernel.token_value(token));
+                self.flush_if_full(each);
+            }),
+        }
+        self.end(each)
+    }
+
+    fn features<F: AsRef<[u8]>>(
+        &mut self,
+        features: impl IntoIterator<Item = F>,
+        each: &mut dyn FnMut(&[u64]),
+    ) -> u64 {
+        self.begin();
+        for feature in features {
+            self.escaped.clear();
+            canonical::feature_bytes(feature.as_ref(), &mut self.escaped);
+            self.waiting.push(self.kernel.token_value(&self.escaped));
+            self.flush_if_full(each);
+        }
+        self.end(each)
+    }
+
+    fn begin(&mut self) {
+        self.waiting.clear();
+        self.gone = 0;
+        if let Some(occurrences) = &mut self.occurrences {
+            occurrences.clear();
+        }
+    }
+
+    #[inline]
+    fn flush_if_full(&mut self, each: &mut dyn FnMut(&[u64])) {
+        if self.waiting.len() >= self.full {
+            self.flush(each);
+        }
+    }
+
+    /// Takes all whole windows; the last w − 1 tokens stay for the next batch.
+    fn flush(&mut self, each: &mut dyn FnMut(&[u64])) {
+        if self.waiting.len() < self.width {
+            return;
+        }
+        self.fingerprints.clear();
+        match &mut self.occurrences {
+            None => self
+                .kernel
+                .fingerprints(&self.waiting, &mut self.fingerprints),
+            Some(occurrences) => {
+                self.kernel.residues(&self.waiting, &mut self.fingerprints);
+                let rabin = self.kernel.rabin();
+                for residue in &mut self.fingerprints {
+                    let count = occurrences.entry(*residue).or_insert(0);
+                    *count += 1;
+                    *residue = rabin.mix.apply(rabin.extend(*residue, *count)).0;
+                }
+            }
+        }
+        each(&self.fingerprints);
+        let done = self.waiting.len() - (self.width - 1);
+        self.gone += done as u64;
+        self.waiting.drain(..done);
+    }
+
+    fn end(&mut self, each: &mut dyn FnMut(&[u64])) -> u64 {
+        let tokens = self.gone + self.waiting.len() as u64;
+        if self.gone == 0 && (1..self.width).contains(&self.waiting.len()) {
+            // Shorter than one shingle: one shingle of all there is.
+            let rabin = self.kernel.rabin();
+            let only = match self.occurrences {
+                None => rabin.shingle(&self.waiting),
+                Some(_) => rabin.labelled(&self.waiting, 1),
+            };
+            each(&[only.0]);
+        } else {
+            self.flush(each);
+        }
+        tokens
+    }
+}
+
+/// A sketch in the making. Kept from document to document with its buffers.
+#[derive(Debug)]
+enum Sampler {
+    Nested(NestedSampler),
+    Mod(ModSampler),
+    Min(MinSampler),
+    Perm(PermSketcher, PermState),
+}
+
+impl Sampler {
+    fn new(recipe: &Recipe) -> Sampler {
+        match recipe.sketch {
+            SketchKind::Nested { samples } => Sampler::Nested(NestedSampler::new(samples)),
+            SketchKind::Mod { modulus } => Sampler::Mod(ModSampler::new(modulus)),
+            SketchKind::Min { samples } => Sampler::Min(MinSampler::new(samples, 1)),
+            SketchKind::MinMod { samples, modulus } => {
+                Sampler::Min(MinSampler::new(samples, modulus))
+            }
+            SketchKind::Perm { samples, family } => {
+                let seed = recipe.seed.stream("permutations").next_u64();
+                let sketcher = PermSketcher::new(family, samples, seed);
+                let state = sketcher.start();
+                Sampler::Perm(sketcher, state)
+            }
+        }
+    }
+
+    fn push(&mut self, fingerprints: &[u64]) {
+        match self {
+            Sampler::Nested(sampler) => sampler.push(fingerprints),
+            Sampler::Mod(sampler) => sampler.push(fingerprints),
+            Sampler::Min(sampler) => sampler.push(fingerprints),
+            Sampler::Perm(sketcher, state) => sketcher.push(state, fingerprints),
+        }
+    }
+
+    /// What was kept; the sampler is as new.
+    fn finish(&mut self) -> Kept {
+        match self {
+            Sampler::Nested(sampler) => Kept::Nested(sampler.finish()),
+            Sampler::Mod(sampler) => Kept::Mod(sampler.finish()),
+            Sampler::Min(sampler) => Kept::Min(sampler.finish()),
+            Sampler::Perm(sketcher, state) => {
+                let done = std::mem::replace(state, sketcher.start());
+                Kept::Perm(sketcher.finish(done))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canonical::{Case, Tokens};
+    use crate::shingle::{Width, windows};
+    use proptest::prelude::*;
+
+    /// Every fingerprint of a text, by definition.
+    fn slow(text: &str, recipe: &Recipe) -> Vec<u64> {
+        let rabin = Rabin::draw(&mut recipe.seed.stream("rabin"));
+        let tokens = Tokens::of_text(text, recipe.tokens, recipe.case);
+        let values: Vec<u64> = tokens
+            .iter()
+            .map(|token| rabin.token_value(token))
+            .collect();
+        let mut seen: Vec<&[u64]> = Vec::new();
+        windows(values.len(), recipe.width)
+            .map(|window| {
+                let shingle = &values[window];
+                seen.push(shingle);
+                let occurrence = seen.iter().filter(|&&other| other == shingle).count() as u64;
+                match recipe.shingling {
+                    Shingling::Set => rabin.shingle(shingle).0,
+                    Shingling::Labelled => rabin.labelled(shingle, occurrence).0,
+                }
+            })
+            .collect()
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            4 => "[a-c]{1,3}",
+            2 => "[a-zA-Z0-9_]{1,30}",
+            2 => "[a-zé漢ア'’.:,]{1,12}",
+            4 => Just(" ".to_owned()),
+            1 => Just("\n".to_owned()),
+            1 => "\\PC{1,6}",
+            1 => Just(" plain words that go on for more than the thirty-two bytes looked ahead ".to_owned()),
+        ];
+        prop::collection::vec(piece, 0..80).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases))]
+
+        #[test]
+        fn every_level_gives_the_fingerprints_of_the_definition(
+            text in text(), width in 1_usize..12, labelled in any::<bool>(), secret in any::<bool>(), kind in 0_usize..5,
+        ) {
+            let recipe = Recipe {
+                tokens: [TokenKind::Word, TokenKind::Char, TokenKind::Line, TokenKind::Byte, TokenKind::Feature][kind],
+                width: Width::new(width).expect("not zero"),
+                shingling: if labelled { Shingling::Labelled } else { Shingling::Set },
+                seed: if secret {
+                    crate::seed::Seed::Secret(crate::seed::Key::from_bytes(&[3; 16]).expect("long enough"))
+                } else {
+                    crate::seed::Seed::Public(5)
+                },
+                ..Recipe::default()
+            };
+            let expected = slow(&text, &recipe);
+            for level in Level::available() {
+                let mut got = Vec::new();
+                Sketcher::with_level(&recipe, level).fingerprints(&text, |block| got.extend_from_slice(block));
+                prop_assert_eq!(&got, &expected, "{} {}", level, recipe);
+            }
+        }
+    }
+
+    #[test]
+    fn batches_do_not_show() {
+        // 5,000 words: several batches of 1,024, in ASCII and with other letters between.
+        let recipe = Recipe {
+            case: Case::Keep,
+            ..Recipe::default()
+        };
+        for odd in ["x", "é"] {
+            let word = |i| format!("w{} {}", i % 700, if i % 50 == 0 { odd } else { "" });
+            let text = (0..5000).map(word).collect::<Vec<_>>().join(" ");
+            let mut got = Vec::new();
+            let tokens =
+                Sketcher::new(&recipe).fingerprints(&text, |block| got.extend_from_slice(block));
+            assert_eq!(tokens, got.len() as u64 + 9);
+            let tokens = Tokens::of_text(&text, TokenKind::Word, Case::Keep);
+            let rabin = Rabin::draw(&mut recipe.seed.stream("rabin"));
+            let values: Vec<u64> = tokens
+                .iter()
+                .map(|token| rabin.token_value(token))
+                .collect();
+            let expected: Vec<u64> = values
+                .windows(10)
+                .map(|window| rabin.shingle(window).0)
+                .collect();
+            assert_eq!(got, expected);
+        }
+    }
+
+    #[test]
+    fn a_sketcher_can_be_used_again() {
+        let mut sketcher = Sketcher::new(&Recipe::default());
+        let first = sketcher.sketch("a rose is a rose is a rose");
+        sketcher.sketch("something quite different, and a good deal longer than the first one was, so that it has windows");
+        assert_eq!(sketcher.sketch("A ROSE is a rose, is a rose."), first);
+    }
+}
