@@ -1,5 +1,45 @@
-//! Work in progress.
+//! Near-duplicate documents: which are roughly the same, which are roughly contained in
+//! another, in a folder of files.
+//!
+//! ```text
+//! paths ─► files ─► text ─► tokens ─► shingles ─► pairs that are alike ─► groups
+//!          └──── corpus ────┘└─────── core ──────┘└──────────── scan ────────────┘
+//! ```
+//!
+//! You probably want [`scan::scan`] for files, or for two texts at hand what [`core`]
+//! offers: [`core::shingle::overlap`] for exact figures, [`core::sketcher::Sketcher`]
+//! for sketches. [`corpus::document::Document`] makes text of bytes, whatever their
+//! charset, and of HTML.
+//!
+//! ```
+//! use lookalike::scan::{ScanOptions, scan};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let rose = "a rose is a rose is a rose and nothing else than a rose";
+//! std::fs::write(folder.path().join("one.txt"), rose)?;
+//! std::fs::write(folder.path().join("two.html"), format!("<p>{rose}!</p>"))?;
+//!
+//! let found = scan(&[folder.path().to_owned()], &ScanOptions::default(), |_, _| {});
+//! assert_eq!(found.groups.len(), 1);
+//! assert_eq!(found.groups[0].lowest, 1.0);
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! What this crate is not: it draws no table, parses no command line, opens no network
+//! connection, and asks no clock.
+//!
+//! | step | time | memory |
+//! |---|---|---|
+//! | [`corpus::document::Document::read`] | O(bytes) | O(bytes), none for UTF-8 text |
+//! | [`scan::scan`] | O(bytes + pairs nearly alike) | some 50 bytes a different shingle |
 
+#[doc(no_inline)]
 pub use lookalike_core as core;
 
+pub mod error;
+
 pub mod corpus;
+
+pub mod scan;
+
+pub use error::Error;

@@ -1,0 +1,570 @@
+//! One document: bytes in, text or features out, with the way back to the bytes.
+//!
+//! ```text
+//! bytes ─► binary? ─► HTML or text? ─► decode ─► html::text ─┐
+//!                                      decode ─► JSON features ─┴─► tokens, sketch
+//! ```
+//!
+//! Markdown and source code are text as they stand. Time and memory O(bytes); UTF-8
+//! text is borrowed. [`Document::read_mapped`] also keeps the way back, for showing
+//! passages; it is slower for HTML and for other charsets.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+use std::str::FromStr;
+
+use lookalike_core::canonical::{TokenKind, Tokens};
+use lookalike_core::recipe::Recipe;
+use lookalike_core::sketch::Sketch;
+use lookalike_core::sketcher::Sketcher;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::decode::{Decoded, EncodingSource, Hints, decode, decode_mapped};
+use super::html;
+use super::source_map::SourceMap;
+use super::unusable::Unusable;
+
+/// What the bytes of a file are taken for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Format {
+    /// HTML by its extension or its first tag, otherwise text; binary files are refused.
+    #[default]
+    Auto,
+    /// HTML, whatever it looks like.
+    Html,
+    /// Text as it stands, whatever it looks like.
+    Text,
+}
+
+impl Format {
+    const ALL: [(Format, &'static str); 3] = [
+        (Format::Auto, "auto"),
+        (Format::Html, "html"),
+        (Format::Text, "text"),
+    ];
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Format::ALL.iter().find(|(format, _)| format == self);
+        f.write_str(known.map_or("", |(_, name)| name))
+    }
+}
+
+/// A format that does not exist.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("unknown format `{0}`; there are auto, html and text")]
+pub struct UnknownFormat(pub String);
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Format, UnknownFormat> {
+        let known = Format::ALL.iter().find(|(_, known)| *known == name);
+        known
+            .map(|(format, _)| *format)
+            .ok_or_else(|| UnknownFormat(name.to_owned()))
+    }
+}
+
+/// How bytes are to be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading<'a> {
+    /// The file's name, whose extension counts; none for standard input.
+    pub name: Option<&'a Path>,
+    /// What the bytes are taken for.
+    pub format: Format,
+    /// What a token will be: features may come as JSON.
+    pub tokens: TokenKind,
+}
+
+/// A document, ready to be cut into tokens.
+#[derive(Clone, Debug)]
+pub struct Document<'a> {
+    content: Content<'a>,
+    is_html: bool,
+    encoding: &'static str,
+    encoding_source: EncodingSource,
+    replaced: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Features(Features),
+}
+
+/// A list of features, and where each ends when they stand one a line.
+#[derive(Clone, Debug, Default)]
+struct Features {
+    list: Vec<String>,
+    ends: Vec<usize>,
+}
+
+impl Features {
+    fn new(list: Vec<String>) -> Features {
+        let ends = list.iter().scan(0, |next, feature| {
+            let end = *next + feature.len();
+            *next = end + 1;
+            Some(end)
+        });
+        Features {
+            ends: ends.collect(),
+            list,
+        }
+    }
+
+    fn text_range(&self, features: Range<usize>) -> Range<usize> {
+        let end_of = |i: usize| self.ends.get(i).or(self.ends.last()).copied().unwrap_or(0);
+        let before = features.start.checked_sub(1);
+        let start = before.map_or(0, |i| end_of(i) + 1);
+        let last = features.end.checked_sub(1);
+        start..last.map_or(start, |i| end_of(i).max(start))
+    }
+}
+
+/// The way back from a document's tokens to the bytes of its file.
+#[derive(Clone, Debug)]
+pub struct Origin(Way);
+
+#[derive(Clone, Debug)]
+enum Way {
+    Text(SourceMap),
+    /// Where each feature stands.
+    Features(Vec<Range<usize>>),
+}
+
+impl Origin {
+    /// The bytes of the file that a range of [`Tokens::source`] came from.
+    pub fn bytes(&self, source: Range<usize>) -> Range<usize> {
+        match &self.0 {
+            Way::Text(map) => map.source_range(source),
+            Way::Features(places) => {
+                let first = places.get(source.start).map_or(0, |place| place.start);
+                let last = source.end.checked_sub(1).and_then(|i| places.get(i));
+                first..last.map_or(first, |place| place.end.max(first))
+            }
+        }
+    }
+}
+
+/// How many bytes are looked at to tell binary from text, and HTML from text.
+const LOOK_LEN: usize = 8 << 10;
+
+impl<'a> Document<'a> {
+    /// Reads bytes as a document. Whether there are tokens in it is not looked at.
+    ///
+    /// ```
+    /// use lookalike::corpus::document::{Document, Reading};
+    ///
+    /// let page = b"<!doctype html><p>A rose<b>bud</b> is a rose";
+    /// let document = Document::read(page, Reading::default())?;
+    /// assert_eq!(document.text(), "A rosebud is a rose");
+    /// # Ok::<(), lookalike::corpus::unusable::Unusable>(())
+    /// ```
+    pub fn read(bytes: &'a [u8], reading: Reading<'_>) -> Result<Document<'a>, Unusable> {
+        let is_html = look(bytes, reading)?;
+        let decoded = decode(bytes, hints(is_html));
+        if let Some((features, _)) = json_features(&decoded.text, reading)? {
+            return Ok(Document::new(
+                Content::Features(Features::new(features)),
+                false,
+                &decoded,
+            ));
+        }
+        let mut document = Document::new(Content::Features(Features::default()), is_html, &decoded);
+        document.content = Content::Text(if is_html {
+            Cow::Owned(html::text(&decoded.text))
+        } else {
+            decoded.text
+        });
+        Ok(document)
+    }
+
+    /// As [`Document::read`], with the way back to the bytes.
+    pub fn read_mapped(
+        bytes: &'a [u8],
+        reading: Reading<'_>,
+    ) -> Result<(Document<'a>, Origin), Unusable> {
+        let is_html = look(bytes, reading)?;
+        let (decoded, map) = decode_mapped(bytes, hints(is_html));
+        if let Some((features, places)) = json_features(&decoded.text, reading)? {
+            let places = places.into_iter().map(|place| map.source_range(place));
+            let origin = Origin(Way::Features(places.collect()));
+            let document =
+                Document::new(Content::Features(Features::new(features)), false, &decoded);
+            return Ok((document, origin));
+        }
+        let mut document = Document::new(Content::Features(Features::default()), is_html, &decoded);
+        let (text, map) = if is_html {
+            let (text, inner) = html::text_mapped(&decoded.text);
+            (Cow::Owned(text), inner.then(&map))
+        } else {
+            (decoded.text, map)
+        };
+        document.content = Content::Text(text);
+        Ok((document, Origin(Way::Text(map))))
+    }
+
+    fn new(content: Content<'a>, is_html: bool, decoded: &Decoded<'_>) -> Document<'a> {
+        Document {
+            content,
+            is_html,
+            encoding: decoded.encoding,
+            encoding_source: decoded.source,
+            replaced: decoded.replaced,
+        }
+    }
+
+    /// Whether it was read as HTML.
+    pub fn is_html(&self) -> bool {
+        self.is_html
+    }
+
+    /// The charset, by the name the Encoding Standard gives it.
+    pub fn encoding(&self) -> &'static str {
+        self.encoding
+    }
+
+    /// Who named the charset.
+    pub fn encoding_source(&self) -> EncodingSource {
+        self.encoding_source
+    }
+
+    /// How many malformed sequences of bytes became U+FFFD.
+    pub fn replaced(&self) -> usize {
+        self.replaced
+    }
+
+    /// The text that tokens are read from; features one a line.
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.content {
+            Content::Text(text) => Cow::Borrowed(text),
+            Content::Features(features) => Cow::Owned(features.list.join("\n")),
+        }
+    }
+
+    /// The tokens by a recipe.
+    pub fn tokens(&self, recipe: &Recipe) -> Tokens {
+        match &self.content {
+            Content::Text(text) => Tokens::of_text(text, recipe.tokens, recipe.case),
+            Content::Features(features) => Tokens::of_features(&features.list),
+        }
+    }
+
+    /// The sketch by the sketcher's recipe.
+    pub fn sketch(&self, sketcher: &mut Sketcher) -> Sketch {
+        match &self.content {
+            Content::Text(text) => sketcher.sketch(text),
+            Content::Features(features) => sketcher.sketch_features(&features.list),
+        }
+    }
+
+    /// The features, where the document is a list of them.
+    pub fn features(&self) -> Option<&[String]> {
+        match &self.content {
+            Content::Text(_) => None,
+            Content::Features(features) => Some(&features.list),
+        }
+    }
+
+    /// Where a range of [`Tokens::source`] stands in [`Document::text`], widened to
+    /// whole characters (bytes as tokens may begin inside one).
+    pub fn text_range(&self, source: Range<usize>) -> Range<usize> {
+        match &self.content {
+            Content::Text(text) => {
+                let end = text.ceil_char_boundary(source.end);
+                text.floor_char_boundary(source.start)..end
+            }
+            Content::Features(features) => features.text_range(source),
+        }
+    }
+}
+
+fn hints(html: bool) -> Hints<'static> {
+    Hints {
+        http_charset: None,
+        html,
+    }
+}
+
+/// Whether the bytes are HTML, or why they are no text at all.
+fn look(bytes: &[u8], reading: Reading<'_>) -> Result<bool, Unusable> {
+    if bytes.is_empty() {
+        return Err(Unusable::Empty);
+    }
+    match reading.format {
+        Format::Html => return Ok(true),
+        Format::Text => return Ok(false),
+        Format::Auto => {}
+    }
+    let head = bytes.get(..LOOK_LEN).unwrap_or(bytes);
+    if let Some(what) = binary(head) {
+        return Err(Unusable::Binary(what));
+    }
+    if reading.tokens == TokenKind::Feature {
+        return Ok(false);
+    }
+    Ok(has_html_extension(reading.name) || looks_like_html(head, reading.name))
+}
+
+/// How files begin that hold no text but may show no NUL for a while.
+const SIGNATURES: [(&[u8], &str); 12] = [
+    (b"%PDF-", "a PDF"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\xfd7zXZ", "xz"),
+    (b"BZh", "bzip2"),
+    (b"\x7fELF", "a program"),
+    (b"LKSK", "a lookalike sketch"),
+    (b"PAR1", "Parquet"),
+];
+
+/// What kind of binary the first bytes of a file are, if they are.
+fn binary(head: &[u8]) -> Option<&'static str> {
+    let signed = SIGNATURES.iter().find(|(start, _)| head.starts_with(start));
+    if let Some((_, what)) = signed {
+        return Some(what);
+    }
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return None; // UTF-16, where every other byte may be NUL
+    }
+    if head.contains(&0) {
+        return Some("it has NUL bytes");
+    }
+    // What a text file may hold: tab, line ends, form feed, backspace (old manuals),
+    // escape (terminal logs, ISO-2022-JP).
+    let is_odd = |&&byte: &&u8| byte < b' ' && !matches!(byte, 8..=13 | 27);
+    let odd = head.iter().filter(is_odd).count();
+    (odd * 10 > head.len()).then_some("it has many control characters")
+}
+
+fn has_html_extension(name: Option<&Path>) -> bool {
+    let extension = name.and_then(Path::extension).and_then(|end| end.to_str());
+    extension.is_some_and(|end| {
+        ["html", "htm", "xhtml", "xht", "shtml"]
+            .iter()
+            .any(|known| end.eq_ignore_ascii_case(known))
+    })
+}
+
+/// Whether the first tag is one that a page begins with. A file whose name ends in
+/// something else than HTML's endings may be Markdown, which well begins with a `<div>` or
+/// a comment: there only what nothing but a page begins with counts.
+fn looks_like_html(head: &[u8], name: Option<&Path>) -> bool {
+    const SURE: [&str; 4] = ["<!doctype html", "<html", "<head", "<body"];
+    // What the standard's sniffing takes for HTML besides, and a few as likely.
+    const LIKELY: [&str; 18] = [
+        "<title", "<meta", "<link", "<script", "<style", "<iframe", "<h1", "<h2", "<div", "<font",
+        "<table", "<a", "<br", "<p", "<b", "<span", "<ul", "<article",
+    ];
+    let has_ending = name.is_some_and(|name| name.extension().is_some());
+    let openers = SURE
+        .iter()
+        .chain(if has_ending { &[][..] } else { &LIKELY });
+    let head = decode(head, Hints::default()).text;
+    let mut rest = head.trim_start();
+    loop {
+        // A declaration and comments may come first.
+        let skipped = if let Some(after) = rest.strip_prefix("<?xml") {
+            after.split_once("?>")
+        } else if let Some(after) = rest.strip_prefix("<!--") {
+            after.split_once("-->")
+        } else {
+            break;
+        };
+        match skipped {
+            Some((_, after)) => rest = after.trim_start(),
+            None => return false,
+        }
+    }
+    openers.into_iter().any(|tag| {
+        let start = rest.get(..tag.len());
+        let next = rest.as_bytes().get(tag.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(tag))
+            && next.is_some_and(|&next| next == b'>' || next.is_ascii_whitespace())
+    })
+}
+
+/// A document that is a list of features. Other fields may stand beside them.
+#[derive(Deserialize)]
+struct FeatureObject<'a> {
+    #[serde(borrow)]
+    features: Vec<&'a RawValue>,
+}
+
+/// The features of a JSON object `{"features": […]}` and where each stands in the
+/// text; `None` for what does not begin like an object, which is then one feature a line.
+///
+/// An integer is the feature of its digits: 7 and "7" are equal.
+#[expect(clippy::type_complexity, reason = "two lists, taken apart at once")]
+fn json_features(
+    text: &str,
+    reading: Reading<'_>,
+) -> Result<Option<(Vec<String>, Vec<Range<usize>>)>, Unusable> {
+    if reading.tokens != TokenKind::Feature || !text.trim_start().starts_with('{') {
+        return Ok(None);
+    }
+    let mut objects = serde_json::Deserializer::from_str(text).into_iter::<FeatureObject<'_>>();
+    let Some(Ok(object)) = objects.next() else {
+        return Err(Unusable::BadFeatures);
+    };
+    if objects.next().is_some() {
+        return Err(Unusable::ManyDocuments);
+    }
+    let (mut features, mut places) = (Vec::new(), Vec::new());
+    for (i, raw) in object.features.into_iter().enumerate() {
+        let json = raw.get();
+        let digits = json.strip_prefix('-').unwrap_or(json);
+        let feature = if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            json.to_owned()
+        } else {
+            serde_json::from_str(json).map_err(|_| Unusable::BadFeature(i + 1))?
+        };
+        // The raw value is a part of the text: its address tells where.
+        let start = json.as_ptr().addr().saturating_sub(text.as_ptr().addr());
+        features.push(feature);
+        places.push(start..start + json.len());
+    }
+    Ok(Some((features, places)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, bytes: &[u8]) -> Result<(String, bool), Unusable> {
+        let reading = Reading {
+            name: Some(Path::new(name)),
+            ..Reading::default()
+        };
+        let document = Document::read(bytes, reading)?;
+        Ok((document.text().into_owned(), document.is_html()))
+    }
+
+    #[test]
+    fn pages_are_known_by_their_extension_or_their_first_tag() {
+        let html = |name: &str, text: &str| read(name, text.as_bytes()).expect("text").1;
+        assert!(html("a.HTML", "no tag at all"));
+        assert!(html("a", "\u{feff}\n <!DOCTYPE html>\n"));
+        assert!(html(
+            "a.txt",
+            "<?xml version='1.0'?><!-- x --><html lang=en>"
+        ));
+        assert!(!html("README.md", "<div align=center># Title</div>"));
+        assert!(html("page", "<div align=center>Title</div>"));
+        assert!(!html("a.rs", "// <html>"));
+        assert!(!html("a", "<htmlx>"));
+        assert!(!html("a", "<!-- never closed <html>"));
+    }
+
+    #[test]
+    fn a_page_in_utf_16_is_a_page() {
+        let bytes: Vec<u8> = "\u{feff}<html><p>née"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        assert_eq!(read("a", &bytes).expect("text"), ("née".to_owned(), true));
+    }
+
+    #[test]
+    fn binary_files_are_refused_unless_told_otherwise() {
+        for bytes in [
+            &b"%PDF-1.4 text"[..],
+            b"a\0b",
+            b"\x1f\x8b\x08\x01",
+            b"\x01\x02\x03\x04abc",
+        ] {
+            assert!(matches!(read("a.txt", bytes), Err(Unusable::Binary(_))));
+            let told = Reading {
+                format: Format::Text,
+                ..Reading::default()
+            };
+            assert!(Document::read(bytes, told).is_ok());
+        }
+        assert!(matches!(read("a.txt", b""), Err(Unusable::Empty)));
+        assert!(read("log.txt", b"\x1b[31mred\x1b[0m\x08\x08 and more text").is_ok());
+    }
+
+    #[test]
+    fn the_way_back_leads_to_the_bytes_of_the_file() {
+        // Latin-1, named in the page; the word is cut by a tag and an entity.
+        let page = b"<meta charset=latin1><p>un caf\xe9 <b>na&iuml;</b>f";
+        let reading = Reading {
+            name: Some(Path::new("a.html")),
+            ..Reading::default()
+        };
+        let (document, origin) = Document::read_mapped(page, reading).expect("text");
+        let tokens = document.tokens(&Recipe::default());
+        let bytes = |i: usize| &page[origin.bytes(tokens.source(i))];
+        assert_eq!(tokens.len(), 3);
+        assert_eq!(bytes(1), b"caf\xe9");
+        assert_eq!(bytes(2), b"na&iuml;</b>f");
+        assert_eq!(document.text().as_ref(), "un café naïf");
+    }
+
+    fn features(bytes: &[u8]) -> Result<(Document<'_>, Origin), Unusable> {
+        let reading = Reading {
+            tokens: TokenKind::Feature,
+            ..Reading::default()
+        };
+        Document::read_mapped(bytes, reading)
+    }
+
+    #[test]
+    fn features_come_as_json_or_one_a_line() {
+        let json = br#"{"id":"x","features":["a b",7,"7","",-3]}"#;
+        let (document, origin) = features(json).expect("features");
+        assert_eq!(
+            document.features(),
+            Some(&["a b", "7", "7", "", "-3"].map(str::to_owned)[..])
+        );
+        assert_eq!(&json[origin.bytes(0..1)], br#""a b""#);
+        assert_eq!(&json[origin.bytes(1..3)], br#"7,"7""#);
+        assert_eq!(&document.text()[document.text_range(1..3)], "7\n7");
+        let (lines, _) = features(b"a b\n{}\n").expect("features");
+        assert!(lines.features().is_none());
+    }
+
+    #[test]
+    fn what_is_no_single_list_of_features_is_refused() {
+        let two = b"{\"features\":[1]}\n{\"features\":[2]}\n";
+        assert!(matches!(features(two), Err(Unusable::ManyDocuments)));
+        for bad in [
+            &b"{\"features\":[1,2.5]}"[..],
+            b"{\"features\":[1,null]}",
+            b"{\"features\":[1,[]]}",
+        ] {
+            assert!(matches!(features(bad), Err(Unusable::BadFeature(2))));
+        }
+    }
+
+    #[test]
+    fn what_begins_like_features_and_is_none_is_refused() {
+        for bad in [
+            &b"{\"features\":[1,2"[..],
+            b"{\"features\":\"x\"}",
+            b"{\"other\":1}",
+        ] {
+            assert!(matches!(features(bad), Err(Unusable::BadFeatures)));
+        }
+    }
+
+    #[test]
+    fn nesting_does_not_hurt() {
+        let deep = [
+            b"{\"features\":".to_vec(),
+            vec![b'['; 400_000],
+            b"]}".to_vec(),
+        ]
+        .concat();
+        assert!(matches!(features(&deep), Err(Unusable::BadFeatures)));
+    }
+}
