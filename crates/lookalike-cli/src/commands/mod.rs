@@ -1,0 +1,42 @@
+//! One file for each command of the program.
+
+pub(crate) mod compare;
+
+pub(crate) mod curve;
+
+pub(crate) mod scan;
+
+pub(crate) mod sketch;
+
+use std::env;
+
+use lookalike::core::simd::Level;
+
+use crate::args::{Args, Command};
+use crate::failure::{Exit, Failure, Stop};
+
+/// The variable that chooses the instructions.
+const SIMD: &str = "LOOKALIKE_SIMD";
+
+/// Runs the command.
+pub(crate) fn run(args: Args) -> Result<Exit, Stop> {
+    let level = level()?;
+    match args.command {
+        Command::Scan(scan) => scan.run(args.global),
+        Command::Compare(compare) => compare.run(args.global, level),
+        Command::Sketch(sketch) => sketch.run(args.global, level),
+        Command::Curve(curve) => curve.run(args.global),
+    }
+}
+
+fn level() -> Result<Level, Failure> {
+    match env::var_os(SIMD).filter(|name| !name.is_empty()) {
+        None => Ok(Level::best()),
+        Some(name) => name.to_string_lossy().parse().map_err(|wrong| {
+            Failure::usage(
+                format!("{SIMD}: {wrong}"),
+                format!("unset {SIMD} to use the best this processor has"),
+            )
+        }),
+    }
+}

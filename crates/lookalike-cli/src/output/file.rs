@@ -1,0 +1,56 @@
+//! Files that are there whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::failure::Failure;
+use lookalike::corpus::unusable::shown;
+
+/// Writes a file under another name first, then renames it: a reader sees the old
+/// contents or the new. What exists and is no regular file (a device, a pipe) is
+/// written into instead.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_whole(path, bytes).map_err(|error| Failure::writing(path, &error))
+}
+
+/// Refuses an output that is one of the inputs, under whatever name: before anything is
+/// read, so that nothing is lost.
+pub(crate) fn is_no_input(output: Option<&Path>, inputs: &[&Path]) -> Result<(), Failure> {
+    let Some(Ok(target)) = output.map(fs::canonicalize) else {
+        return Ok(()); // it does not exist yet
+    };
+    let same = |input: &&&Path| fs::canonicalize(input).is_ok_and(|input| input == target);
+    match inputs.iter().find(same) {
+        Some(input) => Err(Failure::usage(
+            format!("`{}` is an input and would be overwritten", shown(input)),
+            "write to another file",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Through a link, what it leads to is replaced and not the link.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
+        return fs::write(path, bytes);
+    }
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut temporary = OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}.part", std::process::id()));
+    let temporary = path.with_file_name(temporary);
+    let written = (|| {
+        let mut file = File::create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    })();
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}

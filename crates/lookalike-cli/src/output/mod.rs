@@ -1,0 +1,11 @@
+//! Figures as people and programs read them.
+
+pub(crate) mod file;
+
+pub(crate) mod json;
+
+pub(crate) mod page;
+
+pub(crate) mod plot;
+
+pub(crate) mod text;
