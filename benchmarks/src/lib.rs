@@ -1,0 +1,28 @@
+//! What the measuring programs share. Not published; `benchmarks/README.md` says how to
+//! run each.
+//!
+//! ```text
+//! corpora ─► judge: exact values against estimates ─► figures: a table with targets
+//! .bench  ─► clock: CPU time against `wc -w`       ─► a record
+//! ```
+
+/// The shared corpora as documents and true pairs.
+pub mod corpora;
+
+/// The tokens the truth files were made with.
+pub mod truth_words;
+
+/// Estimates against exact values, over pairs and seeds.
+pub mod judge;
+
+/// Figures with their targets.
+pub mod figures;
+
+/// CPU time of this process and of its children.
+pub mod clock;
+
+/// The text and the HTML that speed is measured on.
+pub mod bench_corpus;
+
+/// An allocator that counts.
+pub mod counting;
