@@ -18,7 +18,9 @@ pub mod warc;
 ///
 /// Says so on standard error when it is not, so that a skipped test can be seen.
 pub fn corpora() -> Option<PathBuf> {
-    let folder = std::env::var_os("LOOKALIKE_CORPORA").map(PathBuf::from);
+    let folder = std::env::var_os("LOOKALIKE_CORPORA")
+        .filter(|folder| !folder.is_empty())
+        .map(PathBuf::from);
     if folder.is_none() {
         eprintln!("skipped: LOOKALIKE_CORPORA names no folder of corpora");
     }

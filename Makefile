@@ -1,0 +1,58 @@
+# Two commands: `make demo` and `make test`. Everything else is for those who
+# work on lookalike itself.
+
+CARGO ?= cargo
+CORPORA ?= ../shared/corpora
+LOOKALIKE = target/release/lookalike
+
+.PHONY: demo build test lint unit doc fuzz-build truth bench soak avx512
+
+demo: build
+	@sh demo/tour.sh $(LOOKALIKE)
+
+build:
+	$(CARGO) build --release --locked -p lookalike-cli
+
+# What CI runs: formatting, lints, documentation, tests, fuzz targets, licences,
+# and the figures on the shared corpora when they are there.
+test: lint unit doc fuzz-build
+	@if [ -d "$(CORPORA)" ]; then $(MAKE) truth CORPORA="$(CORPORA)"; \
+	else echo "make truth skipped: no corpora at $(CORPORA)"; fi
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	sh scripts/check-tree
+	sh scripts/check-licences
+
+unit:
+	LOOKALIKE_CORPORA="$$(if [ -d '$(CORPORA)' ]; then cd '$(CORPORA)' && pwd; fi)" \
+	  $(CARGO) test --workspace --locked
+
+doc:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+# Fuzz targets build with the stable compiler and run a few thousand inputs each.
+fuzz-build:
+	sh scripts/fuzz 5
+
+# One table: figure, measured, target.
+truth:
+	$(CARGO) run --release --locked -q -p lookalike-benchmarks --bin truth -- $(CORPORA)
+
+# Ratios within one run, on one core; NAME=… names the record.
+bench:
+	$(CARGO) build --release --locked -p lookalike-benchmarks
+	sh scripts/bench-corpus $(wildcard $(CORPORA))
+	target/release/speed $(NAME)
+
+# Slow: a document of 1 GB, and long fuzzing.
+soak:
+	$(CARGO) build --release --locked -p lookalike-benchmarks
+	sh scripts/bench-corpus $(wildcard $(CORPORA))
+	target/release/soak
+	sh scripts/fuzz 300
+
+# The vector code for AVX-512 on a machine that has none, in an emulator.
+avx512:
+	sh scripts/avx512-tests
