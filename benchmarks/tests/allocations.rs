@@ -110,6 +110,7 @@ fn words_whose_form_changes_ask_for_no_more() {
         "Å",
         "①",
         "ΣΑΣ",
+        "𠀀👩",
     ];
     for word in odd {
         let got = sketching(&Recipe::default(), Level::best(), &text(1_000_000, &[word]));

@@ -157,14 +157,16 @@ impl Entry {
         if CodePointSetData::new::<ExtendedPictographic>().contains(c) {
             bits |= PICTOGRAPHIC;
         }
-        let canonical = canonical_form(c.encode_utf8(&mut [0; 4]), case);
-        let mut chars = canonical.chars();
-        if let (Some(only), None) = (chars.next(), chars.next())
-            && (c as u32) < 0x1_0000
-            && stands_alone(c)
-            && stands_alone(only)
-        {
-            bits |= SIMPLE | (only as u32) << 8;
+        // Beyond the basic plane nothing is simple: entries are made on the spot there, and
+        // a canonical form costs an allocation.
+        if (c as u32) < 0x1_0000 && stands_alone(c) {
+            let canonical = canonical_form(c.encode_utf8(&mut [0; 4]), case);
+            let mut chars = canonical.chars();
+            if let (Some(only), None) = (chars.next(), chars.next())
+                && stands_alone(only)
+            {
+                bits |= SIMPLE | (only as u32) << 8;
+            }
         }
         Entry(bits)
     }
