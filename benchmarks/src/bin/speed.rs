@@ -266,8 +266,8 @@ fn sketching<'a>(bench: &mut Bench<'a>, text: &'a Documents) {
             }
         });
         let mut sketcher = Sketcher::with_level(&Recipe::default(), level);
-        let name = format!("{level}: text to default sketch, one by one");
-        bench.item(&name, whole, None, move || {
+        let name = format!("**{level}: text to default sketch, one by one**");
+        bench.item(&name, whole, Some(target), move || {
             for document in text.iter() {
                 black_box(sketcher.sketch(document));
             }
