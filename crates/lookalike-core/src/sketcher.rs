@@ -21,6 +21,12 @@ use crate::sketch::perm::{PermSketcher, PermState};
 use crate::sketch::{Kept, Sketch};
 use hashbrown::HashMap;
 
+/// The name of a document's tokens: equal for equal sequences of tokens, and by chance
+/// (2^-128 for any two) for others. Of one recipe; not for strangers to trust, who may
+/// build two texts with one name as they may build two with one fingerprint.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct TokensName(pub u128);
+
 /// Makes sketches by one recipe. Not shared between threads: each has its own.
 #[derive(Debug)]
 pub struct Sketcher {
@@ -71,6 +77,12 @@ impl Sketcher {
         Sketch::new(self.id, recipe.sketch, tokens, sampler.finish())
     }
 
+    /// The name of the tokens that were sketched last: two documents of one name say the
+    /// same, whatever their white space, case and punctuation.
+    pub fn tokens_name(&self) -> TokensName {
+        self.shingler.namer.name()
+    }
+
     /// The sketch of a document given as its features, in order.
     pub fn sketch_features<F: AsRef<[u8]>>(
         &mut self,
@@ -91,6 +103,15 @@ impl Sketcher {
     pub fn fingerprints(&mut self, text: &str, mut each: impl FnMut(&[u64])) -> u64 {
         self.shingler.text(text, self.recipe.tokens, &mut each)
     }
+
+    /// The same for a document given as its features, in order.
+    pub fn feature_fingerprints<F: AsRef<[u8]>>(
+        &mut self,
+        features: impl IntoIterator<Item = F>,
+        mut each: impl FnMut(&[u64]),
+    ) -> u64 {
+        self.shingler.features(features, &mut each)
+    }
 }
 
 /// Token values waiting for their windows.
@@ -109,6 +130,7 @@ struct Shingler {
     occurrences: Option<HashMap<u64, u64>>,
     case: canonical::Case,
     escaped: Vec<u8>,
+    namer: Namer,
 }
 
 impl Shingler {
@@ -127,6 +149,7 @@ impl Shingler {
             occurrences: (recipe.shingling == Shingling::Labelled).then(HashMap::new),
             case: recipe.case,
             escaped: Vec::new(),
+            namer: Namer::default(),
         }
     }
 
@@ -176,6 +199,7 @@ impl Shingler {
     fn begin(&mut self) {
         self.waiting.clear();
         self.gone = 0;
+        self.namer = Namer::default();
         if let Some(occurrences) = &mut self.occurrences {
             occurrences.clear();
         }
@@ -211,6 +235,7 @@ impl Shingler {
         each(&self.fingerprints);
         let done = self.waiting.len() - (self.width - 1);
         self.gone += done as u64;
+        self.namer.push(&self.waiting[..done]);
         self.waiting.drain(..done);
     }
 
@@ -227,7 +252,60 @@ impl Shingler {
         } else {
             self.flush(each);
         }
+        self.namer.push(&self.waiting);
         tokens
+    }
+}
+
+/// Names a sequence of token values as they come.
+///
+/// Two chains of 64 bits for the tokens at even places and two for those at odd ones:
+/// each step waits only for the last but one. A step is a bijection of its chain, so one
+/// token changed is always another name.
+#[derive(Clone, Copy, Debug, Default)]
+struct Namer {
+    chains: [[u64; 2]; 2],
+    count: u64,
+}
+
+impl Namer {
+    /// Odd, with bits set as if by chance: the golden ratio and the square root of 2.
+    const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0x6a09_e667_f3bc_c909];
+
+    fn step(chain: &mut [u64; 2], value: u64) {
+        for (state, factor) in chain.iter_mut().zip(Namer::FACTORS) {
+            let mixed = (*state ^ value).wrapping_mul(factor);
+            *state = mixed ^ (mixed >> 31);
+        }
+    }
+
+    fn push(&mut self, mut values: &[u64]) {
+        if let ([first, rest @ ..], 1) = (values, self.count % 2) {
+            Namer::step(&mut self.chains[1], *first);
+            self.count += 1;
+            values = rest;
+        }
+        let [mut even, mut odd] = self.chains;
+        let (pairs, last) = values.as_chunks::<2>();
+        for [x, y] in pairs {
+            Namer::step(&mut even, *x);
+            Namer::step(&mut odd, *y);
+        }
+        for x in last {
+            Namer::step(&mut even, *x);
+        }
+        self.chains = [even, odd];
+        self.count += values.len() as u64;
+    }
+
+    fn name(&self) -> TokensName {
+        let mut end = [self.count; 2];
+        for value in self.chains.as_flattened() {
+            Namer::step(&mut end, *value);
+        }
+        // The even chains went in first: one more round spreads the odd ones as far.
+        Namer::step(&mut end, self.count);
+        TokensName(u128::from(end[0]) << 64 | u128::from(end[1]))
     }
 }
 
@@ -375,6 +453,51 @@ mod tests {
                 .map(|window| rabin.shingle(window).0)
                 .collect();
             assert_eq!(got, expected);
+        }
+    }
+
+    #[test]
+    fn a_name_tells_sequences_apart_and_not_how_they_were_written() {
+        let mut sketcher = Sketcher::new(&Recipe::default());
+        let mut name = |text: &str| {
+            sketcher.sketch(text);
+            sketcher.tokens_name()
+        };
+        let words: Vec<String> = (0..3001).map(|i| format!("word{}", i % 97)).collect();
+        let long = words.join(" ");
+        assert_eq!(name("a rose is a rose"), name("A Rose -- is a\nROSE!"));
+        assert_eq!(name(&long), name(&long.replace(' ', "\n")));
+        let all = [
+            String::new(),
+            "a".to_owned(),
+            "a a".to_owned(),
+            "b".to_owned(),
+            "a b".to_owned(),
+            "b a".to_owned(),
+            "a b c".to_owned(),
+            "b a c".to_owned(),
+            "c b a".to_owned(),
+            long.clone(),
+            long.replacen("word50 word51", "word51 word50", 1),
+            long + " end",
+        ];
+        for (i, one) in all.iter().enumerate() {
+            for other in &all[..i] {
+                assert_ne!(name(one), name(other));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_does_not_depend_on_the_batches(all in prop::collection::vec(any::<u64>(), 0..60), cut in 0_usize..60) {
+            let mut whole = Namer::default();
+            whole.push(&all);
+            let mut parts = Namer::default();
+            let cut = cut.min(all.len());
+            parts.push(&all[..cut]);
+            parts.push(&all[cut..]);
+            prop_assert_eq!(whole.name(), parts.name());
         }
     }
 

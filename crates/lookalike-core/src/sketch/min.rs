@@ -33,7 +33,44 @@ impl MinSketch {
     ///
     /// `samples` is the recipe's s, `modulus` its m (1 for plain `min`).
     pub fn resemblance(&self, other: &MinSketch, samples: usize, modulus: u64) -> Option<Estimate> {
-        let (mut xs, mut ys) = (&*self.0, &*other.0);
+        let Walk {
+            common,
+            union,
+            largest,
+            is_all,
+        } = Walk::of(&self.0, &other.0, samples);
+        // Nothing was cut off anywhere: every considered fingerprint of both was seen.
+        // Else the s-th smallest of n uniform numbers lies at s/n of the range, so where
+        // it lies tells which share was seen.
+        let whole = union < samples || (is_all && self.0.len().max(other.0.len()) < samples);
+        let seen = if whole {
+            1.0
+        } else {
+            largest as f64 / 2_f64.powi(64)
+        };
+        Estimate::of(common, union, seen / modulus as f64)
+    }
+}
+
+/// Among the `samples` smallest of two increasing lists together: how many both have, and
+/// how many these are.
+pub fn smallest_of_both(a: &[u64], b: &[u64], samples: usize) -> (usize, usize) {
+    let walk = Walk::of(a, b, samples);
+    (walk.common, walk.union)
+}
+
+/// The smallest of two increasing lists together.
+struct Walk {
+    common: usize,
+    union: usize,
+    largest: u64,
+    /// Both lists were gone through to their ends.
+    is_all: bool,
+}
+
+impl Walk {
+    fn of(a: &[u64], b: &[u64], samples: usize) -> Walk {
+        let (mut xs, mut ys) = (a, b);
         let (mut common, mut union, mut largest) = (0, 0, 0);
         while union < samples {
             let from = match (xs.first(), ys.first()) {
@@ -49,17 +86,12 @@ impl MinSketch {
             xs = &xs[usize::from(in_a)..];
             ys = &ys[usize::from(in_b)..];
         }
-        // Nothing was cut off anywhere: every considered fingerprint of both was seen.
-        // Else the s-th smallest of n uniform numbers lies at s/n of the range, so where
-        // it lies tells which share was seen.
-        let whole = union < samples
-            || (xs.is_empty() && ys.is_empty() && self.0.len().max(other.0.len()) < samples);
-        let seen = if whole {
-            1.0
-        } else {
-            largest as f64 / 2_f64.powi(64)
-        };
-        Estimate::of(common, union, seen / modulus as f64)
+        Walk {
+            common,
+            union,
+            largest,
+            is_all: xs.is_empty() && ys.is_empty(),
+        }
     }
 }
 
