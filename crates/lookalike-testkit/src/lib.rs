@@ -11,6 +11,9 @@ pub mod html5lib;
 /// The text of a page by html5gum, the slow definition.
 pub mod html_oracle;
 
+/// Texts made of nothing.
+pub mod texts;
+
 /// Pages in a WARC file.
 pub mod warc;
 

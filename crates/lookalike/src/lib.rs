@@ -1,12 +1,14 @@
 //! Near-duplicate documents: which are roughly the same, which are roughly contained in
-//! another, in a folder of files.
+//! another, from a folder of files to tens of millions of documents.
 //!
 //! ```text
-//! paths ─► files ─► text ─► tokens ─► shingles ─► pairs that are alike ─► groups
-//!          └──── corpus ────┘└─────── core ──────┘└──────────── scan ────────────┘
+//! inputs ─► records ─► text ─► tokens ─► shingles ─► sketches ─► postings ─► pairs ─► clusters
+//! └──────── corpus ────────┘└─────────── core ─────────────┘└───── pairs ─────┘└ clusters ┘
+//!                      all of it, one sweep at a time: add, into a collection
 //! ```
 //!
-//! You probably want [`scan::scan`] for files, or for two texts at hand what [`core`]
+//! You probably want [`add::add`] and [`collection::Collection`] for more documents than
+//! fit in memory, [`scan::scan`] for files, or for two texts at hand what [`core`]
 //! offers: [`core::shingle::overlap`] for exact figures, [`core::sketcher::Sketcher`]
 //! for sketches. [`corpus::document::Document`] makes text of bytes, whatever their
 //! charset, and of HTML.
@@ -39,6 +41,26 @@ pub use lookalike_core as core;
 pub mod error;
 
 pub mod corpus;
+
+pub mod storage;
+
+pub mod blocks;
+
+pub mod collection;
+
+mod parallel;
+
+pub mod add;
+
+pub mod pairs;
+
+pub mod clusters;
+
+pub mod tables;
+
+pub mod shards;
+
+pub mod dedup;
 
 pub mod scan;
 

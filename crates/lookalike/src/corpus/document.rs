@@ -24,6 +24,8 @@ use serde_json::value::RawValue;
 
 use super::decode::{Decoded, EncodingSource, Hints, decode, decode_mapped};
 use super::html;
+use super::options::ReadOptions;
+use super::record::{Body, Kind, Record};
 use super::source_map::SourceMap;
 use super::unusable::Unusable;
 
@@ -166,8 +168,19 @@ impl<'a> Document<'a> {
     /// # Ok::<(), lookalike::corpus::unusable::Unusable>(())
     /// ```
     pub fn read(bytes: &'a [u8], reading: Reading<'_>) -> Result<Document<'a>, Unusable> {
-        let is_html = look(bytes, reading)?;
-        let decoded = decode(bytes, hints(is_html));
+        Document::read_said(bytes, reading, name_kind(reading.name), None)
+    }
+
+    /// Reads bytes of which a server or an archive said something.
+    fn read_said(
+        bytes: &'a [u8],
+        reading: Reading<'_>,
+        kind: Kind,
+        http_charset: Option<&str>,
+    ) -> Result<Document<'a>, Unusable> {
+        let html = look(bytes, reading, kind)?;
+        let decoded = decode(bytes, Hints { http_charset, html });
+        let is_html = html;
         if let Some((features, _)) = json_features(&decoded.text, reading)? {
             return Ok(Document::new(
                 Content::Features(Features::new(features)),
@@ -189,7 +202,7 @@ impl<'a> Document<'a> {
         bytes: &'a [u8],
         reading: Reading<'_>,
     ) -> Result<(Document<'a>, Origin), Unusable> {
-        let is_html = look(bytes, reading)?;
+        let is_html = look(bytes, reading, name_kind(reading.name))?;
         let (decoded, map) = decode_mapped(bytes, hints(is_html));
         if let Some((features, places)) = json_features(&decoded.text, reading)? {
             let places = places.into_iter().map(|place| map.source_range(place));
@@ -207,6 +220,26 @@ impl<'a> Document<'a> {
         };
         document.content = Content::Text(text);
         Ok((document, Origin(Way::Text(map))))
+    }
+
+    /// A text that needs no decoding.
+    pub fn of_text(text: impl Into<Cow<'a, str>>) -> Document<'a> {
+        Document::decoded(Content::Text(text.into()))
+    }
+
+    /// A list of features.
+    pub fn of_features(features: Vec<String>) -> Document<'a> {
+        Document::decoded(Content::Features(Features::new(features)))
+    }
+
+    fn decoded(content: Content<'a>) -> Document<'a> {
+        Document {
+            content,
+            is_html: false,
+            encoding: "UTF-8",
+            encoding_source: EncodingSource::Default,
+            replaced: 0,
+        }
     }
 
     fn new(content: Content<'a>, is_html: bool, decoded: &Decoded<'_>) -> Document<'a> {
@@ -263,6 +296,15 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Adds the fingerprints of all its shingles to a list, in reading order.
+    pub fn fingerprints(&self, sketcher: &mut Sketcher, out: &mut Vec<u64>) {
+        let take = |block: &[u64]| out.extend_from_slice(block);
+        match &self.content {
+            Content::Text(text) => sketcher.fingerprints(text, take),
+            Content::Features(features) => sketcher.feature_fingerprints(&features.list, take),
+        };
+    }
+
     /// The features, where the document is a list of them.
     pub fn features(&self) -> Option<&[String]> {
         match &self.content {
@@ -284,6 +326,69 @@ impl<'a> Document<'a> {
     }
 }
 
+impl Record<'_> {
+    /// What the record holds, as a document. Borrowed where that is possible.
+    ///
+    /// A revisit has no content of its own: [`Unusable::Revisit`].
+    pub fn document(&self, options: &ReadOptions) -> Result<Document<'_>, Unusable> {
+        let document = match &self.body {
+            Body::Text(text) if text.is_empty() => return Err(Unusable::Empty),
+            Body::Text(text) if is_page(text, options.format) => {
+                let mut document = Document::of_text(html::text(text));
+                document.is_html = true;
+                document
+            }
+            Body::Text(text) => Document::of_text(&**text),
+            Body::Features(list) if list.is_empty() => return Err(Unusable::Empty),
+            Body::Features(list) => Document::of_features(list.clone()),
+            Body::Bytes {
+                bytes,
+                kind,
+                charset,
+                ..
+            } => {
+                let reading = Reading {
+                    name: None,
+                    format: options.format,
+                    tokens: options.tokens,
+                };
+                Document::read_said(bytes, reading, *kind, charset.as_deref())?
+            }
+            Body::Revisit { .. } => return Err(Unusable::Revisit),
+        };
+        let limit = options.limits.document;
+        let len = match &document.content {
+            Content::Text(text) => text.len(),
+            Content::Features(features) => features.ends.last().copied().unwrap_or(0),
+        };
+        if len > limit {
+            return Err(Unusable::TooLong(limit as u64));
+        }
+        Ok(document)
+    }
+}
+
+/// Whether a text that an input gave is a page: told so, or begun as nothing else is.
+fn is_page(text: &str, format: Format) -> bool {
+    match format {
+        Format::Html => true,
+        Format::Text => false,
+        Format::Auto => {
+            let head = &text[..text.floor_char_boundary(512)];
+            head.trim_start().starts_with('<') && looks_like_html(head.as_bytes(), Kind::Named)
+        }
+    }
+}
+
+/// What a file's name says of its bytes.
+fn name_kind(name: Option<&Path>) -> Kind {
+    match name {
+        _ if has_html_extension(name) => Kind::Html,
+        Some(name) if name.extension().is_some() => Kind::Named,
+        _ => Kind::Unsaid,
+    }
+}
+
 fn hints(html: bool) -> Hints<'static> {
     Hints {
         http_charset: None,
@@ -292,7 +397,7 @@ fn hints(html: bool) -> Hints<'static> {
 }
 
 /// Whether the bytes are HTML, or why they are no text at all.
-fn look(bytes: &[u8], reading: Reading<'_>) -> Result<bool, Unusable> {
+fn look(bytes: &[u8], reading: Reading<'_>, kind: Kind) -> Result<bool, Unusable> {
     if bytes.is_empty() {
         return Err(Unusable::Empty);
     }
@@ -308,7 +413,11 @@ fn look(bytes: &[u8], reading: Reading<'_>) -> Result<bool, Unusable> {
     if reading.tokens == TokenKind::Feature {
         return Ok(false);
     }
-    Ok(has_html_extension(reading.name) || looks_like_html(head, reading.name))
+    Ok(match kind {
+        Kind::Html => true,
+        Kind::Text => false,
+        Kind::Unsaid | Kind::Named => looks_like_html(head, kind),
+    })
 }
 
 /// How files begin that hold no text but may show no NUL for a while.
@@ -358,17 +467,18 @@ fn has_html_extension(name: Option<&Path>) -> bool {
 /// Whether the first tag is one that a page begins with. A file whose name ends in
 /// something else than HTML's endings may be Markdown, which well begins with a `<div>` or
 /// a comment: there only what nothing but a page begins with counts.
-fn looks_like_html(head: &[u8], name: Option<&Path>) -> bool {
+fn looks_like_html(head: &[u8], kind: Kind) -> bool {
     const SURE: [&str; 4] = ["<!doctype html", "<html", "<head", "<body"];
     // What the standard's sniffing takes for HTML besides, and a few as likely.
     const LIKELY: [&str; 18] = [
         "<title", "<meta", "<link", "<script", "<style", "<iframe", "<h1", "<h2", "<div", "<font",
         "<table", "<a", "<br", "<p", "<b", "<span", "<ul", "<article",
     ];
-    let has_ending = name.is_some_and(|name| name.extension().is_some());
-    let openers = SURE
-        .iter()
-        .chain(if has_ending { &[][..] } else { &LIKELY });
+    let likely = match kind {
+        Kind::Named => &[][..],
+        _ => &LIKELY,
+    };
+    let openers = SURE.iter().chain(likely);
     let head = decode(head, Hints::default()).text;
     let mut rest = head.trim_start();
     loop {

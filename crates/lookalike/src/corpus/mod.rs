@@ -3,6 +3,8 @@
 //! ```text
 //! paths ─► folder: files ─► bytes ─► decode ─► html ─► document ─► core: tokens
 //!             └─ unusable: what was left out, and why
+//! arguments ─► inputs: sources ─► read: batches ─► record ─┘
+//!                                 (lines, comma, warc, wacz, parquet, each by unpack)
 //! ```
 //!
 //! [`source_map`] leads back from a place in the text to the bytes it came from.
@@ -18,3 +20,32 @@ pub mod html;
 pub mod source_map;
 
 pub mod document;
+
+pub mod record;
+
+pub mod options;
+
+pub mod date;
+
+mod unpack;
+
+mod json;
+
+mod lines;
+
+mod comma;
+
+mod warc;
+
+mod wacz;
+
+pub mod parquet;
+
+pub mod batch;
+
+pub mod inputs;
+
+pub mod read;
+
+#[cfg(test)]
+mod tests;

@@ -40,6 +40,12 @@ pub enum Unusable {
     /// More bytes than the limit.
     #[error("it is larger than {0} bytes")]
     TooLarge(u64),
+    /// More text than the limit.
+    #[error("its text is longer than {0} bytes (limit `document`)")]
+    TooLong(u64),
+    /// A capture of content that an earlier one has.
+    #[error("it is one more capture of content met before")]
+    Revisit,
     /// Several documents where one was asked for.
     #[error("it holds several documents, one a line")]
     ManyDocuments,
@@ -66,7 +72,8 @@ impl Unusable {
             Unusable::Missing => "missing",
             Unusable::Folder => "folder",
             Unusable::NotRegular => "not a regular file",
-            Unusable::TooLarge(_) => "too large",
+            Unusable::TooLarge(_) | Unusable::TooLong(_) => "too large",
+            Unusable::Revisit => "revisit",
             Unusable::ManyDocuments => "several documents",
             Unusable::BadFeature(_) | Unusable::BadFeatures => "bad feature",
             Unusable::Unreadable(_) => "unreadable",
@@ -82,6 +89,7 @@ impl Unusable {
                 | Unusable::Empty
                 | Unusable::Binary(_)
                 | Unusable::NoTokens
+                | Unusable::Revisit
         )
     }
 }

@@ -1,0 +1,311 @@
+//! Which of the new documents are copies: identical, lexical and shingle-equal ones are
+//! set aside, and the same document again is one more capture.
+//!
+//! ```text
+//! entries ─► sorted by name of sketch, tokens, bytes, key ─► class by class:
+//!            as many passes as the budget asks for            what each one is
+//! older segments: looked up by the name of the sketch
+//! ```
+//!
+//! N documents: O(N log N), 72 bytes each in memory while their part is sorted, and 5
+//! for the answer.
+
+use super::intake::Intake;
+use crate::collection::entry::{Entry, Flag, Grade};
+use crate::collection::lookup::Lookup;
+use crate::collection::segment::Segment;
+use crate::storage::{Storage, StorageError};
+
+/// What a record turned out to be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum What {
+    /// The first with its sketch.
+    Distinct,
+    /// A new document with the sketch of another.
+    Copy(Grade, Target),
+    /// A document that is there already, in the same words: one more capture of it.
+    Again(Target),
+    /// A revisit of something never seen.
+    Lost,
+}
+
+/// Another document: of this sweep by its place among the entries, or an older one.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Target {
+    Older(u32),
+    New(u32),
+}
+
+/// What all records of a sweep are: 5 bytes each.
+#[derive(Debug)]
+pub(crate) struct Verdicts {
+    codes: Vec<u8>,
+    targets: Vec<u32>,
+}
+
+impl Verdicts {
+    fn new(entries: usize) -> Verdicts {
+        Verdicts {
+            codes: vec![0; entries],
+            targets: vec![0; entries],
+        }
+    }
+
+    fn set(&mut self, entry: u32, what: What) {
+        let (code, target) = match what {
+            What::Distinct => (0, Target::New(entry)),
+            What::Copy(grade, target) => (grade as u8, target),
+            What::Again(target) => (6, target),
+            What::Lost => (7, Target::New(entry)),
+        };
+        let (is_older, number) = match target {
+            Target::Older(doc) => (0x80, doc),
+            Target::New(entry) => (0, entry),
+        };
+        self.codes[entry as usize] = code | is_older;
+        self.targets[entry as usize] = number;
+    }
+
+    pub(crate) fn get(&self, entry: u32) -> What {
+        let (code, number) = (self.codes[entry as usize], self.targets[entry as usize]);
+        let target = if code & 0x80 == 0 {
+            Target::New(number)
+        } else {
+            Target::Older(number)
+        };
+        match code & 0x7f {
+            0 => What::Distinct,
+            1 => What::Copy(Grade::Identical, target),
+            2 => What::Copy(Grade::Lexical, target),
+            3 => What::Copy(Grade::Shingle, target),
+            6 => What::Again(target),
+            _ => What::Lost,
+        }
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        u32::try_from(self.codes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a record is a new document.
+    pub(crate) fn is_document(&self, entry: u32) -> bool {
+        !matches!(self.get(entry), What::Again(_) | What::Lost)
+    }
+}
+
+/// What is sorted. A document that is older has a target of that kind.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Named {
+    sketch: u128,
+    tokens: u128,
+    bytes: u128,
+    key: u64,
+    who: Target,
+}
+
+const NAMED_LEN: u64 = 72;
+
+/// A revisit waits for what it revisits.
+struct Revisit {
+    entry: u32,
+    key: u64,
+    payload: u64,
+}
+
+/// Finds out what each new record is.
+pub(crate) fn judge_names(
+    storage: &dyn Storage,
+    intake: &Intake,
+    older: &[Segment],
+    budget: u64,
+) -> Result<Verdicts, StorageError> {
+    let count = usize::try_from(intake.entries).unwrap_or(usize::MAX);
+    let mut verdicts = Verdicts::new(count);
+    let per_pass = (budget / NAMED_LEN).max(1 << 4);
+    let passes = intake.entries.div_ceil(per_pass).max(1);
+    let bits = passes.next_power_of_two().trailing_zeros();
+    let mut revisits = Vec::new();
+    for pass in 0..1_u64 << bits {
+        let mut named = Vec::new();
+        let mut heads = intake.heads(storage);
+        let mut number = 0;
+        while let Some(entry) = heads.next_entry()? {
+            let who = Target::New(number);
+            number += 1;
+            if entry.has(Flag::Revisit) {
+                if pass == 0 {
+                    revisits.push(Revisit {
+                        entry: number - 1,
+                        key: entry.key,
+                        payload: entry.payload,
+                    });
+                }
+                continue;
+            }
+            let part = entry.sketch_name.checked_shr(128 - bits).unwrap_or(0);
+            if part == u128::from(pass) {
+                named.push(name_of(&entry, who));
+            }
+        }
+        add_older(&mut named, older)?;
+        named.sort_unstable();
+        for class in named.chunk_by(|x, y| x.sketch == y.sketch) {
+            judge_class(class, &mut verdicts);
+        }
+    }
+    judge_revisits(storage, intake, older, &revisits, &mut verdicts)?;
+    Ok(verdicts)
+}
+
+fn name_of(entry: &Entry, who: Target) -> Named {
+    Named {
+        sketch: entry.sketch_name,
+        tokens: entry.tokens_name,
+        bytes: entry.bytes_name,
+        key: entry.key,
+        who,
+    }
+}
+
+/// Adds the older documents that have the sketch of a new one.
+fn add_older(named: &mut Vec<Named>, older: &[Segment]) -> Result<(), StorageError> {
+    if older.is_empty() {
+        return Ok(());
+    }
+    let mut wanted: Vec<u64> = named.iter().map(|one| (one.sketch >> 64) as u64).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    for segment in older {
+        segment.sketch_names.find_all(&wanted, |_, doc| {
+            let entry = segment.entry(doc)?;
+            named.push(name_of(&entry, Target::Older(doc)));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Says of each new member of a class what it is. The class is sorted by tokens, bytes
+/// and key, older documents first and then in order of reading.
+fn judge_class(class: &[Named], verdicts: &mut Verdicts) {
+    let first = |part: &[Named]| part.iter().map(|one| one.who).min();
+    let Some(first_of_class) = first(class) else {
+        return;
+    };
+    for same_tokens in class.chunk_by(|x, y| x.tokens == y.tokens) {
+        let first_of_tokens = first(same_tokens);
+        for same_bytes in same_tokens.chunk_by(|x, y| x.bytes == y.bytes) {
+            let first_of_bytes = first(same_bytes);
+            for same in same_bytes.chunk_by(|x, y| x.key == y.key) {
+                let document = same[0].who;
+                for one in same {
+                    let Target::New(entry) = one.who else {
+                        continue;
+                    };
+                    let what = if one.who != document {
+                        What::Again(document)
+                    } else if first_of_bytes != Some(one.who) {
+                        What::Copy(Grade::Identical, first_of_class)
+                    } else if first_of_tokens != Some(one.who) {
+                        What::Copy(Grade::Lexical, first_of_class)
+                    } else if first_of_class != one.who {
+                        What::Copy(Grade::Shingle, first_of_class)
+                    } else {
+                        What::Distinct
+                    };
+                    verdicts.set(entry, what);
+                }
+            }
+        }
+    }
+}
+
+/// A revisit is one more capture of the document with its payload: of the one at the
+/// same address, or a new document, identical to the first that has it.
+fn judge_revisits(
+    storage: &dyn Storage,
+    intake: &Intake,
+    older: &[Segment],
+    revisits: &[Revisit],
+    verdicts: &mut Verdicts,
+) -> Result<(), StorageError> {
+    if revisits.is_empty() {
+        return Ok(());
+    }
+    let mut wanted: Vec<u64> = revisits.iter().map(|revisit| revisit.payload).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    // Documents with a wanted payload: (payload, key, who).
+    let mut known: Vec<(u64, u64, Target)> = Vec::new();
+    let mut heads = intake.heads(storage);
+    let mut number = 0;
+    while let Some(entry) = heads.next_entry()? {
+        if !entry.has(Flag::Revisit) && wanted.binary_search(&entry.payload).is_ok() {
+            known.push((entry.payload, entry.key, Target::New(number)));
+        }
+        number += 1;
+    }
+    for segment in older {
+        let payloads: &Lookup = &segment.payloads;
+        payloads.find_all(&wanted, |payload, doc| {
+            let entry = segment.entry(doc)?;
+            known.push((payload, entry.key, Target::Older(doc)));
+            Ok(())
+        })?;
+    }
+    known.sort_unstable();
+    // A page may be revisited at a new address more than once: the first makes the
+    // document, the others are captures of it.
+    let mut made: Vec<(u64, u64, u32)> = Vec::new();
+    for revisit in revisits {
+        let from = known.partition_point(|one| one.0 < revisit.payload);
+        let same = known[from..]
+            .iter()
+            .take_while(|one| one.0 == revisit.payload);
+        let here = same.clone().find(|one| one.1 == revisit.key);
+        let what = if let Some(&(_, _, document)) = here {
+            What::Again(resolve(document, verdicts))
+        } else if let Some(&(_, _, entry)) = made
+            .iter()
+            .find(|one| (one.0, one.1) == (revisit.payload, revisit.key))
+        {
+            What::Again(Target::New(entry))
+        } else if let Some(&(_, _, document)) = same.clone().next() {
+            made.push((revisit.payload, revisit.key, revisit.entry));
+            What::Copy(Grade::Identical, class_of(document, older, verdicts)?)
+        } else {
+            What::Lost
+        };
+        verdicts.set(revisit.entry, what);
+    }
+    Ok(())
+}
+
+/// The document that a record is, or is one more capture of.
+fn resolve(target: Target, verdicts: &Verdicts) -> Target {
+    match target {
+        Target::New(entry) => match verdicts.get(entry) {
+            What::Again(document) => document,
+            _ => target,
+        },
+        Target::Older(_) => target,
+    }
+}
+
+/// The first document with the sketch of another.
+fn class_of(
+    target: Target,
+    older: &[Segment],
+    verdicts: &Verdicts,
+) -> Result<Target, StorageError> {
+    Ok(match resolve(target, verdicts) {
+        Target::New(entry) => match verdicts.get(entry) {
+            What::Copy(_, first) => first,
+            _ => Target::New(entry),
+        },
+        Target::Older(doc) => {
+            let at = older.partition_point(|segment| segment.base <= doc) - 1;
+            Target::Older(older[at].entry(doc)?.copy_of)
+        }
+    })
+}

@@ -1,0 +1,311 @@
+//! Chunks and verdicts → the files of a sweep.
+//!
+//! ```text
+//! chunks, in order ─► documents get their numbers ─► documents, strings, heads, sketches
+//!                                                ─► captures of those that were there
+//!                                                ─► postings, to be sorted
+//! ```
+
+use std::path::Path;
+
+use super::intake::{Bodies, Intake};
+use super::names::{Target, Verdicts, What};
+use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind};
+use crate::collection::entry::{Capture, Entry, Flag, Grade, SketchHead};
+use crate::collection::file_name;
+use crate::collection::lookup::write_lookup;
+use crate::collection::manifest::Manifest;
+use crate::collection::segment::{Segment, StoredSource};
+use crate::collection::state::{Counts, State};
+use crate::corpus::inputs::Source;
+use crate::pairs::postings::{Partitions, key};
+use crate::storage::{Storage, StorageError};
+use lookalike_core::recipe::SketchKind;
+
+/// Starts files of the generation that a manifest will be.
+pub(crate) struct Files<'a> {
+    pub(crate) storage: &'a dyn Storage,
+    pub(crate) manifest: &'a Manifest<State>,
+}
+
+impl Files<'_> {
+    pub(crate) fn create(&self, what: &str, kind: FileKind) -> Result<BlockWriter, StorageError> {
+        let name = file_name(what, self.manifest.generation());
+        BlockWriter::create(self.storage, &name, kind, self.manifest.file_id(&name))
+    }
+}
+
+/// What is known of the new documents, written.
+pub(crate) struct Written {
+    pub(crate) documents: u32,
+    pub(crate) files: Vec<FileEntry>,
+    pub(crate) counts: Counts,
+}
+
+/// Numbers of the new documents, by their place among the entries: one bit an entry and
+/// a count every 64.
+struct Numbers {
+    base: u32,
+    bits: Vec<u64>,
+    before: Vec<u32>,
+}
+
+impl Numbers {
+    fn new(base: u32, verdicts: &Verdicts) -> Numbers {
+        let words = (verdicts.len() as usize).div_ceil(64);
+        let (mut bits, mut before) = (vec![0_u64; words], Vec::with_capacity(words));
+        let mut count = 0;
+        for (word, bits) in bits.iter_mut().enumerate() {
+            before.push(count);
+            let from = u32::try_from(word * 64).unwrap_or(u32::MAX);
+            for entry in from..verdicts.len().min(from.saturating_add(64)) {
+                *bits |= u64::from(verdicts.is_document(entry)) << (entry % 64);
+            }
+            count += bits.count_ones();
+        }
+        Numbers { base, bits, before }
+    }
+
+    fn doc(&self, target: Target) -> u32 {
+        match target {
+            Target::Older(doc) => doc,
+            Target::New(entry) => {
+                let (word, bit) = (entry as usize / 64, entry % 64);
+                let below = self.bits[word] & ((1 << bit) - 1);
+                self.base + self.before[word] + below.count_ones()
+            }
+        }
+    }
+}
+
+/// Writes the documents of a sweep, and hands their samples to `partitions`.
+pub(crate) fn write_documents(
+    files: &Files<'_>,
+    intake: &Intake,
+    verdicts: &Verdicts,
+    older: &[Segment],
+    base: u32,
+    kind: SketchKind,
+    partitions: &mut Partitions<'_>,
+) -> Result<Written, StorageError> {
+    let numbers = Numbers::new(base, verdicts);
+    let mut documents = files.create("documents", FileKind::Documents)?;
+    let mut strings = files.create("strings", FileKind::Names)?;
+    let mut heads = files.create("heads", FileKind::Sketches)?;
+    let mut sketches = files.create("sketches", FileKind::Sketches)?;
+    let mut captures = files.create("captures", FileKind::Captures)?;
+    let mut counts = Counts::default();
+    let mut next = base;
+    let mut entries = intake.heads(files.storage);
+    let mut bodies = Bodies::new(files.storage, &intake.chunks);
+    let (mut samples, mut text) = (Vec::new(), Vec::new());
+    // What a revisit is of is known by its document, which may come later in the input.
+    let mut revisits: Vec<(u32, Target)> = Vec::new();
+    let mut number = 0;
+    while let Some(mut entry) = entries.next_entry()? {
+        let what = verdicts.get(number);
+        bodies.next_body(&entry, &mut samples, &mut text)?;
+        number += 1;
+        match what {
+            What::Lost => {
+                *counts
+                    .skipped
+                    .entry("revisit of unknown".to_owned())
+                    .or_insert(0) += 1;
+                continue;
+            }
+            What::Again(target) => {
+                counts.again += 1;
+                captures.append_record(Capture {
+                    doc: numbers.doc(target),
+                    source: entry.source,
+                    offset: entry.offset,
+                    date: entry.when().map_or(i64::MIN, |when| when.0),
+                })?;
+                continue;
+            }
+            What::Distinct => {
+                counts.distinct += 1;
+                entry.copy_of = next;
+                heads.append_record(entry.sketch.0)?;
+                sketches.append_records(&samples)?;
+                counts.postings += samples.len() as u64;
+                for (place, &sample) in samples.iter().enumerate() {
+                    partitions.push(key(kind, place, sample), next)?;
+                }
+            }
+            What::Copy(grade, target) => {
+                let counted = match grade {
+                    Grade::Identical => &mut counts.identical,
+                    Grade::Lexical => &mut counts.lexical,
+                    _ => &mut counts.shingle,
+                };
+                *counted += 1;
+                entry.grade = grade as u8;
+                entry.copy_of = numbers.doc(target);
+                if entry.has(Flag::Revisit) {
+                    revisits.push((next, target));
+                }
+                heads.append_record(SketchHead::default().0)?;
+            }
+        }
+        entry.strings = strings.position();
+        strings.append(&text)?;
+        documents.append_record(entry)?;
+        next = next
+            .checked_add(1)
+            .filter(|&doc| doc < MOST_DOCUMENTS)
+            .ok_or_else(|| StorageError::io("documents", too_many()))?;
+    }
+    let mut documents = documents.finish()?;
+    if !revisits.is_empty() {
+        documents = fill_in(files, &documents, base, &revisits, older)?;
+    }
+    counts.versions = 0;
+    Ok(Written {
+        documents: next - base,
+        files: vec![
+            documents,
+            strings.finish()?,
+            heads.finish()?,
+            sketches.finish()?,
+            captures.finish()?,
+        ],
+        counts,
+    })
+}
+
+/// A bit of a document's number is used to mark the first of a group.
+pub(crate) const MOST_DOCUMENTS: u32 = 1 << 31;
+
+fn too_many() -> std::io::Error {
+    std::io::Error::other("a collection holds at most 2,147,483,648 documents")
+}
+
+/// Revisits at a new address are documents with the content of another: its names and
+/// sizes are theirs.
+fn fill_in(
+    files: &Files<'_>,
+    documents: &FileEntry,
+    base: u32,
+    revisits: &[(u32, Target)],
+    older: &[Segment],
+) -> Result<FileEntry, StorageError> {
+    let reader = BlockReader::open(files.storage, documents)?;
+    let mut all = Vec::with_capacity(revisits.len());
+    for (doc, _) in revisits {
+        let mut entry: Entry = reader.record(u64::from(doc - base))?;
+        let of = entry.copy_of;
+        let original = match of.checked_sub(base) {
+            Some(index) => reader.record(u64::from(index))?,
+            None => older[older.partition_point(|segment| segment.base <= of) - 1].entry(of)?,
+        };
+        entry.bytes_name = original.bytes_name;
+        entry.tokens_name = original.tokens_name;
+        entry.sketch_name = original.sketch_name;
+        entry.tokens = original.tokens;
+        entry.body_len = original.body_len;
+        entry.sketch = original.sketch;
+        all.push((*doc, entry));
+    }
+    // Written once more, under the name of a part, for nothing is changed in place.
+    let name = format!("documents-{}-0.lk", files.manifest.generation());
+    let id = files.manifest.file_id(&name);
+    let mut copy = BlockWriter::create(files.storage, &name, FileKind::Documents, id)?;
+    let mut stream = reader.all_records::<Entry>(8)?;
+    let (mut doc, mut filled) = (base, all.iter().peekable());
+    while let Some(entry) = stream.next_record()? {
+        let entry = filled
+            .next_if(|(of, _)| *of == doc)
+            .map_or(entry, |(_, entry)| *entry);
+        copy.append_record(entry)?;
+        doc += 1;
+    }
+    drop(stream);
+    let copied = copy.finish()?;
+    // And back under its own name: ids bind a file to its name.
+    let mut again = files.create("documents", FileKind::Documents)?;
+    let mut stream = BlockReader::open(files.storage, &copied)?.all_records::<Entry>(8)?;
+    while let Some(entry) = stream.next_record()? {
+        again.append_record(entry)?;
+    }
+    let finished = again.finish()?;
+    let removed = files.storage.remove(&copied.name);
+    removed.map_err(|error| StorageError::io(&copied.name, error))?;
+    Ok(finished)
+}
+
+/// Writes the names, keys and payloads of the new documents, to be looked up.
+pub(crate) fn write_lookups(
+    files: &Files<'_>,
+    documents: &FileEntry,
+    base: u32,
+    budget: u64,
+) -> Result<Vec<FileEntry>, StorageError> {
+    let reader = BlockReader::open(files.storage, documents)?;
+    let count = reader.record_count::<Entry>()?;
+    let mut written = Vec::new();
+    for what in ["names", "keys", "payloads"] {
+        let field = |entry: &Entry| match what {
+            "names" => (entry.sketch_name >> 64) as u64,
+            "keys" => entry.key,
+            _ => entry.payload,
+        };
+        let file = files.create(what, FileKind::Lookup)?;
+        written.push(write_lookup(file, count, budget, |each| {
+            let mut stream = reader.all_records::<Entry>(8)?;
+            let mut doc = base;
+            while let Some(entry) = stream.next_record()? {
+                if what != "payloads" || entry.payload != 0 {
+                    each(field(&entry), doc);
+                }
+                doc += 1;
+            }
+            Ok(())
+        })?);
+    }
+    Ok(written)
+}
+
+/// Writes down the sources.
+pub(crate) fn write_sources(
+    files: &Files<'_>,
+    sources: &[Source],
+    folder: &Path,
+) -> Result<FileEntry, StorageError> {
+    let mut file = files.create("sources", FileKind::Names)?;
+    for source in sources {
+        let mut line = serde_json::to_vec(&StoredSource::new(source, folder))
+            .map_err(|error| StorageError::io("sources", std::io::Error::other(error)))?;
+        line.push(b'\n');
+        file.append(&line)?;
+    }
+    file.finish()
+}
+
+/// How many of the new documents go by a name that was taken, by other words.
+pub(crate) fn versions(
+    files: &Files<'_>,
+    keys: &FileEntry,
+    older: &[Segment],
+) -> Result<u64, StorageError> {
+    let mut stream = BlockReader::open(files.storage, keys)?.all_records::<(u64, u32)>(8)?;
+    let (mut distinct, mut again) = (Vec::new(), 0);
+    while let Some(batch) = stream.next_batch()? {
+        for &(key, _) in batch {
+            if distinct.last() == Some(&key) {
+                again += 1;
+            } else {
+                distinct.push(key);
+            }
+        }
+    }
+    let mut taken = hashbrown::HashSet::new();
+    for segment in older {
+        segment.keys.find_all(&distinct, |key, _| {
+            taken.insert(key);
+            Ok(())
+        })?;
+    }
+    Ok(again + taken.len() as u64)
+}

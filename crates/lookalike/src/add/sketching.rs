@@ -1,0 +1,453 @@
+//! Inputs → sketches, by several threads, in the order of the input.
+//!
+//! ```text
+//! reader: sources ─► batches ─► workers: parse, decode, sketch ─► collector: in order
+//!         as many bytes at a time as the budget allows            chunks on disk
+//! ```
+//!
+//! The collector is the calling thread. What it writes depends on the input alone.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+use lookalike_core::recipe::{Recipe, SketchKind};
+use lookalike_core::sketch::{Kept, Sketch};
+use lookalike_core::sketcher::Sketcher;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+use super::tally::Tally;
+use crate::collection::entry::{Entry, Flag, SketchHead};
+use crate::corpus::batch::Batch;
+use crate::corpus::inputs::Source;
+use crate::corpus::options::ReadOptions;
+use crate::corpus::read::read_source;
+use crate::corpus::record::{Body, Record, Refused};
+use crate::storage::StorageError;
+
+/// What a batch of records came to.
+#[derive(Debug, Default)]
+pub(crate) struct Sketched {
+    /// One for each document, its place in `bodies` in order.
+    pub(crate) entries: Vec<Entry>,
+    /// For each document: samples, id, URL.
+    pub(crate) bodies: Vec<u8>,
+    /// What was rejected.
+    pub(crate) rejects: Vec<Refused>,
+    pub(crate) tally: Tally,
+    /// Bytes of the source read up to here.
+    pub(crate) position: u64,
+}
+
+/// Where the reading stands: so many batches of a source are done, and all sources
+/// before it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Position {
+    pub(crate) source: usize,
+    pub(crate) batch: u64,
+}
+
+/// What is read, and how.
+pub(crate) struct Reading<'a> {
+    pub(crate) sources: &'a [Source],
+    pub(crate) options: &'a ReadOptions,
+    pub(crate) recipe: &'a Recipe,
+    pub(crate) threads: NonZeroUsize,
+    /// Bytes of raw records that may be on their way at a time.
+    pub(crate) in_flight: u64,
+}
+
+/// A batch on its way.
+enum Work {
+    Batch(Batch),
+    /// The source ended here, perhaps for a reason.
+    End(Option<Refused>),
+}
+
+/// Reads all sources from a position on. `take` gets every batch, in order, with the
+/// position behind it.
+pub(crate) fn sketch_all(
+    reading: &Reading<'_>,
+    from: Position,
+    mut take: impl FnMut(Position, usize, Sketched) -> Result<(), StorageError>,
+) -> Result<(), StorageError> {
+    let gate = Gate::new(reading.in_flight);
+    let (to_workers, work) = channel::<(u64, usize, Work)>();
+    let work = Mutex::new(work);
+    let (to_collector, done) = channel();
+    thread::scope(|scope| {
+        let gate = &gate;
+        // However this ends, nobody waits for ever.
+        let _open = OpenAtEnd(gate);
+        scope.spawn(move || read_all(reading, from, gate, &to_workers));
+        for _ in 0..reading.threads.get() {
+            let (work, to_collector) = (&work, to_collector.clone());
+            scope.spawn(move || sketch_batches(reading, work, &to_collector));
+        }
+        drop(to_collector);
+        let mut waiting = BTreeMap::new();
+        let (mut next, mut position) = (0, from);
+        for (number, source, len, sketched) in done {
+            waiting.insert(number, (source, len, sketched));
+            while let Some((source, len, sketched)) = waiting.remove(&next) {
+                next += 1;
+                gate.leave(len);
+                position = match &sketched {
+                    Piece::Batch(_) => Position {
+                        source,
+                        batch: position.batch + 1,
+                    },
+                    Piece::Last(_) => Position {
+                        source: source + 1,
+                        batch: 0,
+                    },
+                };
+                let (Piece::Batch(sketched) | Piece::Last(sketched)) = sketched;
+                take(position, source, sketched)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Lets so many bytes pass at a time, and always one piece.
+struct Gate {
+    most: u64,
+    inside: Mutex<u64>,
+    changed: Condvar,
+    is_open: AtomicBool,
+}
+
+impl Gate {
+    fn new(most: u64) -> Gate {
+        Gate {
+            most,
+            inside: Mutex::new(0),
+            changed: Condvar::new(),
+            is_open: AtomicBool::new(false),
+        }
+    }
+
+    /// Waits for room. `false` when there is no use in going on.
+    fn enter(&self, len: u64) -> bool {
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        while *inside > 0 && *inside + len > self.most && !self.is_open.load(Ordering::Relaxed) {
+            inside = self
+                .changed
+                .wait(inside)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        *inside += len;
+        !self.is_open.load(Ordering::Relaxed)
+    }
+
+    fn leave(&self, len: u64) {
+        *self.inside.lock().unwrap_or_else(PoisonError::into_inner) -= len;
+        self.changed.notify_all();
+    }
+}
+
+struct OpenAtEnd<'a>(&'a Gate);
+
+impl Drop for OpenAtEnd<'_> {
+    fn drop(&mut self) {
+        // With the lock in hand: the reader is not between looking and waiting.
+        let _inside = self.0.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.is_open.store(true, Ordering::Relaxed);
+        self.0.changed.notify_all();
+    }
+}
+
+#[expect(
+    clippy::explicit_counter_loop,
+    reason = "batches within a source are counted too"
+)]
+fn read_all(
+    reading: &Reading<'_>,
+    from: Position,
+    gate: &Gate,
+    to_workers: &Sender<(u64, usize, Work)>,
+) {
+    // Of a batch, or of the end of a source.
+    let mut sent = 0_u64;
+    let sources = reading.sources.iter().enumerate();
+    for (index, source) in sources.skip(from.source) {
+        let mut to_skip = if index == from.source { from.batch } else { 0 };
+        let mut is_over = false;
+        let read = read_source(source, reading.options, &mut |batch| {
+            if to_skip > 0 {
+                to_skip -= 1;
+                return ControlFlow::Continue(());
+            }
+            if !gate.enter(cost(&batch))
+                || to_workers.send((sent, index, Work::Batch(batch))).is_err()
+            {
+                is_over = true;
+                return ControlFlow::Break(());
+            }
+            sent += 1;
+            ControlFlow::Continue(())
+        });
+        if is_over {
+            return;
+        }
+        let refused = read.err().map(|error| {
+            use std::error::Error;
+            let why = error.source().map_or_else(String::new, ToString::to_string);
+            Refused::rejected(0, "unreadable", why)
+        });
+        // The end is a piece of its own, after all batches, and the error is part of it.
+        if to_workers.send((sent, index, Work::End(refused))).is_err() {
+            return;
+        }
+        sent += 1;
+    }
+}
+
+/// What a batch takes up while it is worked on: itself, and what is made of it.
+fn cost(batch: &Batch) -> u64 {
+    2 * batch.byte_len() as u64 + (64 << 10)
+}
+
+/// What became of one piece of a source.
+enum Piece {
+    Batch(Sketched),
+    /// Nothing of the source comes after this.
+    Last(Sketched),
+}
+
+type Done = (u64, usize, u64, Piece);
+
+fn sketch_batches(
+    reading: &Reading<'_>,
+    work: &Mutex<Receiver<(u64, usize, Work)>>,
+    to_collector: &Sender<Done>,
+) {
+    let mut worker = Worker::new(reading);
+    loop {
+        let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((number, source, work)) = next else {
+            return;
+        };
+        let done = match work {
+            Work::Batch(batch) => {
+                let sketched = worker.sketch(source, &batch);
+                (number, source, cost(&batch), Piece::Batch(sketched))
+            }
+            Work::End(None) => (number, source, 0, Piece::Last(Sketched::default())),
+            Work::End(Some(refused)) => {
+                let mut sketched = Sketched::default();
+                sketched.refuse(refused);
+                sketched.position = u64::MAX;
+                (number, source, 0, Piece::Last(sketched))
+            }
+        };
+        if to_collector.send(done).is_err() {
+            return;
+        }
+    }
+}
+
+impl Sketched {
+    fn refuse(&mut self, refused: Refused) {
+        self.tally.refuse(&refused);
+        if refused.is_rejected {
+            self.rejects.push(refused);
+        }
+    }
+}
+
+/// Makes entries of records.
+pub(crate) struct Worker<'a> {
+    options: &'a ReadOptions,
+    sources: &'a [Source],
+    sketcher: Sketcher,
+}
+
+impl<'a> Worker<'a> {
+    fn new(reading: &Reading<'a>) -> Worker<'a> {
+        Worker {
+            options: reading.options,
+            sources: reading.sources,
+            sketcher: Sketcher::new(reading.recipe),
+        }
+    }
+
+    fn sketch(&mut self, source: usize, batch: &Batch) -> Sketched {
+        let mut out = Sketched {
+            position: batch.position(),
+            ..Sketched::default()
+        };
+        batch.for_each(&mut |record| match record {
+            Ok(record) => self.record(source, &record, &mut out),
+            Err(refused) => out.refuse(refused),
+        });
+        out
+    }
+
+    fn record(&mut self, source: usize, record: &Record<'_>, out: &mut Sketched) {
+        let mut entry = Entry {
+            key: key(record, &self.sources[source].name),
+            offset: record.offset.0,
+            source: u32::try_from(source).unwrap_or(u32::MAX),
+            ..Entry::default()
+        };
+        let (id, url) = (record.id.as_deref(), record.url.as_deref());
+        entry.set_when(record.date);
+        for (text, flag, len) in [
+            (id, Flag::HasId, &mut entry.id_len),
+            (url, Flag::HasUrl, &mut entry.url_len),
+        ] {
+            if let Some(text) = text {
+                entry.flags |= flag as u8;
+                *len = u32::try_from(text.len()).unwrap_or(u32::MAX);
+            }
+        }
+        if let Body::Revisit { payload_digest, .. } = &record.body {
+            let Some(digest) = payload_digest else {
+                out.refuse(Refused::skipped(
+                    record.offset.0,
+                    "revisit of nothing",
+                    "it says neither what it revisits nor the digest of it",
+                ));
+                return;
+            };
+            entry.payload = payload_name(digest);
+            entry.set(Flag::Revisit);
+        } else {
+            let refused = |why: &crate::corpus::unusable::Unusable| {
+                let mut refused = Refused::skipped(record.offset.0, why.code(), why.to_string());
+                refused.is_rejected = why.is_rejected();
+                refused
+            };
+            let document = match record.document(self.options) {
+                Ok(document) => document,
+                Err(why) => {
+                    out.refuse(refused(&why));
+                    return;
+                }
+            };
+            let sketch = document.sketch(&mut self.sketcher);
+            if sketch.tokens() == 0 {
+                out.refuse(refused(&crate::corpus::unusable::Unusable::NoTokens));
+                return;
+            }
+            let width = self.sketcher.recipe().width.get() as u64;
+            if sketch.tokens() < width {
+                entry.set(Flag::Short);
+                out.tally.short += 1;
+            }
+            if record.repaired + document.replaced() > 0 {
+                entry.set(Flag::Repaired);
+                out.tally.repaired += 1;
+            }
+            let (body_len, name) = body_name(&record.body);
+            entry.body_len = body_len;
+            entry.bytes_name = name;
+            entry.tokens_name = self.sketcher.tokens_name().0;
+            entry.tokens = sketch.tokens();
+            if let Body::Bytes {
+                payload_digest: Some(digest),
+                ..
+            } = &record.body
+            {
+                entry.payload = payload_name(digest);
+            }
+            let level = match sketch.kept() {
+                Kept::Nested(kept) => kept.level(),
+                _ => 0,
+            };
+            entry.sketch = SketchHead::new(sketch.samples().len(), level);
+            entry.sketch_name = sketch_name(&sketch, entry.tokens_name);
+            for sample in sketch.samples() {
+                out.bodies.extend_from_slice(&sample.to_le_bytes());
+            }
+            out.tally.bytes += entry.body_len;
+            out.tally.tokens += entry.tokens;
+        }
+        out.tally.read += 1;
+        out.tally.dates_unreadable += u64::from(entry.has(Flag::DateUnreadable));
+        out.bodies.extend_from_slice(id.unwrap_or("").as_bytes());
+        out.bodies.extend_from_slice(url.unwrap_or("").as_bytes());
+        out.entries.push(entry);
+    }
+}
+
+/// What a document goes by: its URL, or its id, or where it stands.
+fn key(record: &Record<'_>, source: &str) -> u64 {
+    match (&record.url, &record.id) {
+        (Some(url), _) => url_key(url),
+        (None, Some(id)) => named('i', id),
+        (None, None) => named('f', &format!("{}\n{source}", record.offset.0)),
+    }
+}
+
+fn named(what: char, name: &str) -> u64 {
+    xxh3_64(format!("{what}{name}").as_bytes())
+}
+
+/// What a document with this URL is found under.
+pub(crate) fn url_key(url: &str) -> u64 {
+    named('u', url)
+}
+
+/// What a document with this id, and no URL, is found under.
+pub(crate) fn id_key(id: &str) -> u64 {
+    named('i', id)
+}
+
+fn payload_name(digest: &str) -> u64 {
+    // 0 is for documents without one.
+    xxh3_64(digest.as_bytes()).max(1)
+}
+
+/// How long a body is, and the first half of its BLAKE3.
+pub(crate) fn body_name(body: &Body<'_>) -> (u64, u128) {
+    let half = |hash: blake3::Hash| {
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash.as_bytes()[..16]);
+        u128::from_le_bytes(first)
+    };
+    match body {
+        Body::Text(text) => (text.len() as u64, half(blake3::hash(text.as_bytes()))),
+        Body::Bytes { bytes, .. } => (bytes.len() as u64, half(blake3::hash(bytes))),
+        Body::Features(features) => {
+            let mut hasher = blake3::Hasher::new();
+            let mut len = 0;
+            for feature in features {
+                hasher.update(&(feature.len() as u64).to_le_bytes());
+                hasher.update(feature.as_bytes());
+                len += feature.len() as u64;
+            }
+            (len, half(hasher.finalize()))
+        }
+        Body::Revisit { .. } => (0, 0),
+    }
+}
+
+/// Fewer samples than this do not make two documents the same, unless they are all there
+/// is: two short pages may share the one or two shingles that were sampled.
+const ENOUGH: usize = 16;
+
+fn sketch_name(sketch: &Sketch, tokens_name: u128) -> u128 {
+    let samples = sketch.samples();
+    let (level, is_whole) = match (sketch.kept(), sketch.kind()) {
+        (Kept::Nested(kept), _) => (kept.level(), kept.level() == 0),
+        (_, SketchKind::Mod { modulus }) => (0, modulus == 1),
+        (_, SketchKind::Min { samples: most }) => (0, samples.len() < most),
+        _ => (0, false),
+    };
+    if samples.is_empty() || !is_whole && samples.len() < ENOUGH {
+        return tokens_name;
+    }
+    let mut bytes = Vec::with_capacity(8 * samples.len() + 8);
+    bytes.extend_from_slice(&u64::from(level).to_le_bytes());
+    for sample in samples {
+        bytes.extend_from_slice(&sample.to_le_bytes());
+    }
+    xxh3_128(&bytes)
+}

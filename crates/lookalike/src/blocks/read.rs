@@ -1,0 +1,256 @@
+//! Reading a block file anywhere.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::records::{Record, RecordStream};
+use super::stream::BlockStream;
+use super::{
+    BLOCK_LEN, FileEntry, FileSum, HEADER_LEN, PAYLOAD_LEN, TRAILER_LEN, block_offset, block_sum,
+    check_header, file_len_of,
+};
+use crate::storage::{ReadAt, Storage, StorageError};
+
+/// A block file to be read, from any number of threads. Clones share the open file.
+#[derive(Clone)]
+pub struct BlockReader {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    file: Box<dyn ReadAt>,
+    entry: FileEntry,
+    /// Which reader of this process: files may share a name over time, readers never a
+    /// serial number.
+    serial: u64,
+}
+
+impl fmt::Debug for BlockReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BlockReader")
+            .field(&self.shared.entry)
+            .finish()
+    }
+}
+
+/// The block that a thread read last, checked.
+struct LastBlock {
+    /// Serial number of the reader, and block. `None` while the bytes are in doubt.
+    holds: Option<(u64, u64)>,
+    bytes: Vec<u8>,
+}
+
+thread_local! {
+    static LAST_BLOCK: RefCell<LastBlock> = const {
+        RefCell::new(LastBlock { holds: None, bytes: Vec::new() })
+    };
+}
+
+impl BlockReader {
+    /// Opens the file that `entry` speaks of. Its length and its header are compared,
+    /// nothing else is read.
+    pub fn open(storage: &dyn Storage, entry: &FileEntry) -> Result<BlockReader, StorageError> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let io = |error| StorageError::io(&entry.name, error);
+        if file_len_of(entry.payload_len) != Some(entry.file_len) {
+            let what = "the two lengths that the manifest gives for it do not fit";
+            return Err(StorageError::damaged(&entry.name, what, None));
+        }
+        let file = storage.open(&entry.name).map_err(io)?;
+        let what = match file.len() {
+            len if len < entry.file_len => Some("it is shorter than it was"),
+            len if len > entry.file_len => Some("it is longer than it was"),
+            _ => None,
+        };
+        if let Some(what) = what {
+            return Err(StorageError::damaged(&entry.name, what, file.len()));
+        }
+        let mut header = [0; HEADER_LEN];
+        file.read_at(0, &mut header).map_err(io)?;
+        check_header(&header, entry)?;
+        Ok(BlockReader {
+            shared: Arc::new(Shared {
+                file,
+                entry: entry.clone(),
+                serial: SERIAL.fetch_add(1, Ordering::Relaxed),
+            }),
+        })
+    }
+
+    /// What the manifest knows of it.
+    pub fn entry(&self) -> &FileEntry {
+        &self.shared.entry
+    }
+
+    /// Bytes of the stream.
+    pub fn len(&self) -> u64 {
+        self.shared.entry.payload_len
+    }
+
+    /// Whether the stream has no byte.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills `buffer` from an offset of the stream on. A range beyond the end is damage:
+    /// offsets come from other files.
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), StorageError> {
+        self.check_range(offset, buffer.len() as u64)?;
+        let payload = PAYLOAD_LEN as u64;
+        let place = offset + HEADER_LEN as u64;
+        let (mut block, mut skip) = (place / payload, below_block(place % payload));
+        let mut rest = buffer;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at_mut((PAYLOAD_LEN - skip).min(rest.len()));
+            self.with_block(block, |bytes| {
+                now.copy_from_slice(&bytes[skip..skip + now.len()]);
+            })?;
+            (rest, block, skip) = (later, block + 1, 0);
+        }
+        Ok(())
+    }
+
+    /// The whole stream, and the checksum over all of it besides.
+    pub fn read_all(&self) -> Result<Vec<u8>, StorageError> {
+        let mut all = Vec::new();
+        self.read_every(|chunk| all.extend_from_slice(chunk))?;
+        Ok(all)
+    }
+
+    /// Record `index` of a file of records of one kind.
+    pub fn record<R: Record>(&self, index: u64) -> Result<R, StorageError> {
+        let mut bytes = R::Bytes::default();
+        let offset = index.saturating_mul(R::LEN as u64);
+        self.read_at(offset, bytes.as_mut())?;
+        Ok(R::from_bytes(bytes.as_ref()))
+    }
+
+    /// How many records of one kind the file holds.
+    pub fn record_count<R: Record>(&self) -> Result<u64, StorageError> {
+        let len = R::LEN as u64;
+        if self.len().is_multiple_of(len) {
+            return Ok(self.len() / len);
+        }
+        let what = "it does not hold a whole number of records";
+        Err(StorageError::damaged(&self.entry().name, what, None))
+    }
+
+    /// A part of the stream, from front to back, through a buffer of `blocks` blocks.
+    pub fn stream(&self, range: Range<u64>, blocks: usize) -> Result<BlockStream, StorageError> {
+        self.check_range(range.start, range.end.saturating_sub(range.start))?;
+        Ok(BlockStream::new(self.clone(), range, blocks))
+    }
+
+    /// Some of the records, from front to back, through a buffer of `blocks` blocks.
+    pub fn records<R: Record>(
+        &self,
+        range: Range<u64>,
+        blocks: usize,
+    ) -> Result<RecordStream<R>, StorageError> {
+        self.record_count::<R>()?;
+        let place = |index: u64| index.saturating_mul(R::LEN as u64);
+        let stream = self.stream(place(range.start)..place(range.end), blocks)?;
+        Ok(RecordStream::new(stream))
+    }
+
+    /// All records of the file.
+    pub fn all_records<R: Record>(&self, blocks: usize) -> Result<RecordStream<R>, StorageError> {
+        self.records(0..self.record_count::<R>()?, blocks)
+    }
+
+    fn check_range(&self, offset: u64, len: u64) -> Result<(), StorageError> {
+        match offset.checked_add(len) {
+            Some(end) if end <= self.len() => Ok(()),
+            _ => {
+                let what = "something else points beyond its end";
+                Err(StorageError::damaged(&self.entry().name, what, None))
+            }
+        }
+    }
+
+    /// Payload bytes in a block of this file.
+    fn payload_of(&self, block: u64) -> usize {
+        let before = block * PAYLOAD_LEN as u64;
+        below_block((self.len() + HEADER_LEN as u64 - before).min(PAYLOAD_LEN as u64))
+    }
+
+    /// Calls `read` with the checked payload of a block.
+    fn with_block(&self, block: u64, read: impl FnOnce(&[u8])) -> Result<(), StorageError> {
+        LAST_BLOCK.with_borrow_mut(|last| {
+            let payload = self.payload_of(block);
+            if last.holds != Some((self.shared.serial, block)) {
+                last.holds = None;
+                self.fetch(block, 1, &mut last.bytes)?;
+                self.check_block(block, &last.bytes)?;
+                last.holds = Some((self.shared.serial, block));
+            }
+            read(&last.bytes[..payload]);
+            Ok(())
+        })
+    }
+
+    /// Reads up to `count` blocks as they are on disk, unchecked.
+    pub(super) fn fetch(
+        &self,
+        first: u64,
+        count: usize,
+        raw: &mut Vec<u8>,
+    ) -> Result<(), StorageError> {
+        let from = block_offset(first);
+        let len = (self.entry().file_len - from).min((count * BLOCK_LEN) as u64);
+        // No larger than the buffer that the caller wants, and the file has that much.
+        raw.resize(usize::try_from(len).unwrap_or(count * BLOCK_LEN), 0);
+        self.shared
+            .file
+            .read_at(from, raw)
+            .map_err(|error| StorageError::io(&self.entry().name, error))
+    }
+
+    /// Checks one block as it is on disk and gives its checksum.
+    pub(super) fn check_block(&self, block: u64, raw: &[u8]) -> Result<u64, StorageError> {
+        let entry = self.entry();
+        if let Some((payload, trailer)) = raw.split_last_chunk::<TRAILER_LEN>() {
+            let sum = block_sum(entry.id, block, payload);
+            if sum.to_le_bytes() == *trailer {
+                return Ok(sum);
+            }
+        }
+        let what = "a block does not fit its checksum";
+        Err(StorageError::damaged(
+            &entry.name,
+            what,
+            block_offset(block),
+        ))
+    }
+
+    /// Reads every byte; `take` gets the payload of block after block.
+    fn read_every(&self, mut take: impl FnMut(&[u8])) -> Result<(), StorageError> {
+        let mut stream = BlockStream::with_header(self.clone(), 4);
+        let mut sum = FileSum::new(self.entry().id);
+        let mut header = HEADER_LEN;
+        while let Some(chunk) = stream.next_chunk()? {
+            // The first block holds the header, if nothing else.
+            take(chunk.get(header..).unwrap_or_default());
+            header = 0;
+            sum.add(stream.last_sum());
+        }
+        if sum.0 == self.entry().checksum {
+            return Ok(());
+        }
+        let what = "it is another file than the manifest names";
+        Err(StorageError::damaged(&self.entry().name, what, None))
+    }
+}
+
+/// Reads every byte of a file and says whether it is the one that was written.
+pub fn verify(storage: &dyn Storage, entry: &FileEntry) -> Result<(), StorageError> {
+    BlockReader::open(storage, entry)?.read_every(|_| {})
+}
+
+/// A number no larger than a block as a `usize`.
+fn below_block(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(PAYLOAD_LEN)
+}

@@ -1,0 +1,597 @@
+//! Counted pairs → clusters, under any policy, as often as one likes.
+//!
+//! ```text
+//! pairs ─► surely linked: joined at once
+//!       ─► too near the threshold: decided on the true value (truth), best first
+//! joined ─► components ─► (star: each split around representatives)
+//!        ─► representatives, how like each member is to its own, marks ─► table
+//! ```
+//!
+//! Time O(documents + pairs) and the reading of the documents that are verified; 4 bytes
+//! a document for the components, 24 for each document in a cluster.
+
+pub mod policy;
+
+pub mod table;
+
+pub(crate) mod truth;
+
+mod star;
+
+mod recluster;
+
+pub use recluster::recluster;
+
+use std::num::NonZeroUsize;
+
+use hashbrown::HashMap;
+use lookalike_core::components::DisjointSets;
+use lookalike_core::recipe::{Recipe, SketchKind};
+
+use crate::blocks::{BlockWriter, FileEntry, FileKind};
+use crate::collection::Collection;
+use crate::collection::entry::Grade;
+use crate::collection::sketches::Sketches;
+use crate::collection::state::Summary;
+use crate::pairs::judge::overlap_at;
+use crate::pairs::{Basis, Measure, Pair, Side};
+use crate::storage::StorageError;
+use policy::{Link, Policy, Verify};
+use table::{Mark, Member, Quality};
+use truth::{Sets, Truth, exact_pair};
+
+/// What a clustering is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterOptions {
+    /// Threads that read again and compare.
+    pub threads: NonZeroUsize,
+    /// Bytes of memory.
+    pub memory: u64,
+}
+
+/// A clustering as it is made.
+pub(crate) struct Made {
+    pub(crate) summary: Summary,
+    pub(crate) members: FileEntry,
+    pub(crate) roster: FileEntry,
+    pub(crate) quality: FileEntry,
+    /// All pairs whose true values are known now, by documents.
+    pub(crate) exact: Vec<Pair>,
+}
+
+/// Where a clustering is written to.
+pub(crate) struct Writers {
+    pub(crate) members: BlockWriter,
+    pub(crate) roster: BlockWriter,
+    pub(crate) quality: BlockWriter,
+}
+
+/// Clusters a collection.
+pub(crate) fn cluster(
+    collection: &Collection,
+    recipe: &Recipe,
+    policy: &Policy,
+    options: &ClusterOptions,
+    writers: Writers,
+) -> Result<Made, StorageError> {
+    let mut run = Run::new(collection, recipe, policy, options)?;
+    run.join()?;
+    if policy.link == Link::Star {
+        run.split_into_stars()?;
+    }
+    run.write(writers)
+}
+
+struct Run<'a> {
+    collection: &'a Collection,
+    policy: &'a Policy,
+    kind: SketchKind,
+    sketches: Sketches,
+    truth: Truth<'a>,
+    documents: u32,
+    sets: DisjointSets,
+    /// True values, of this clustering and earlier ones.
+    exact: HashMap<(u32, u32), Pair>,
+    summary: Summary,
+    /// After [`Run::split_into_stars`]: the representative of each document that is in
+    /// the star of another.
+    stars: Option<HashMap<u32, u32>>,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        collection: &'a Collection,
+        recipe: &'a Recipe,
+        policy: &'a Policy,
+        options: &ClusterOptions,
+    ) -> Result<Run<'a>, StorageError> {
+        let mut sketches = collection.sketches()?;
+        sketches.load_if_small(options.memory / 4)?;
+        let documents = collection.documents();
+        let mut exact = HashMap::new();
+        collection.each_exact(|pair| {
+            exact.insert((pair.a, pair.b), *pair);
+        })?;
+        Ok(Run {
+            collection,
+            policy,
+            kind: recipe.sketch,
+            sketches,
+            truth: Truth::new(collection, recipe, options.threads, options.memory / 3),
+            documents,
+            sets: DisjointSets::new(documents),
+            exact,
+            summary: Summary {
+                documents: u64::from(documents),
+                ..Summary::default()
+            },
+            stars: None,
+        })
+    }
+
+    /// Joins all that is linked.
+    fn join(&mut self) -> Result<(), StorageError> {
+        let errors = self.policy.errors();
+        let wants_all = self.policy.verify == Verify::Exact;
+        // What is sure first: much of what is not needs no decision then.
+        let mut near = Vec::new();
+        let (policy, kind, sets, exact) = (self.policy, self.kind, &mut self.sets, &self.exact);
+        let mut consider = |pair: &Pair, near: &mut Vec<Pair>| {
+            let known = exact.get(&(pair.a, pair.b)).unwrap_or(pair);
+            match policy.side(known, kind, errors) {
+                Side::Above if !wants_all || known.basis == Basis::Exact => {
+                    sets.join(pair.a, pair.b);
+                }
+                Side::Below => {}
+                Side::Near | Side::Above => near.push(*pair),
+            }
+        };
+        self.collection.each_copy(|doc, entry| {
+            match entry.grade() {
+                Some(Grade::Shingle) => {
+                    let head = self.sketches.head(entry.copy_of);
+                    let pair = shingle_pair(doc, entry.copy_of, head.samples(), head.level(), kind);
+                    consider(&pair, &mut near);
+                }
+                // The same tokens are the same shingles.
+                _ => consider(&same_pair(doc, entry.copy_of), &mut near),
+            }
+        })?;
+        self.collection.each_pair(|pair| {
+            consider(pair, &mut near);
+            Ok(())
+        })?;
+        if wants_all {
+            self.decide(near, false)
+        } else {
+            near.retain(|pair| self.sets.find(pair.a) != self.sets.find(pair.b));
+            self.decide(near, true)
+        }
+    }
+
+    /// Decides pairs on their true values. Those already joined by better ones need none,
+    /// unless every value is wanted.
+    fn decide(&mut self, mut near: Vec<Pair>, skip_joined: bool) -> Result<(), StorageError> {
+        let kind = self.kind;
+        let value = |pair: &Pair| {
+            let of = |measure| pair.estimate(measure, kind).map_or(0.0, |e| e.value);
+            match (self.policy.resemblance, self.policy.containment) {
+                (Some(_), None) => of(Measure::Resemblance),
+                _ => of(Measure::AInB).max(of(Measure::BInA)),
+            }
+        };
+        near.sort_by(|x, y| {
+            let by_value = value(y).total_cmp(&value(x));
+            by_value.then((x.a, x.b).cmp(&(y.a, y.b)))
+        });
+        let (policy, sets, exact, summary) = (
+            self.policy,
+            &mut self.sets,
+            &mut self.exact,
+            &mut self.summary,
+        );
+        self.truth.bundles(&near, |pairs, full| {
+            for pair in pairs {
+                if skip_joined && sets.find(pair.a) == sets.find(pair.b) {
+                    continue;
+                }
+                let decided = if let Some(known) = exact_pair(pair.a, pair.b, full) {
+                    summary.verified += 1;
+                    exact.insert((pair.a, pair.b), known);
+                    known
+                } else {
+                    summary.by_estimate += 1;
+                    *pair
+                };
+                if policy.links(&decided, kind) {
+                    sets.join(pair.a, pair.b);
+                }
+            }
+        })
+    }
+
+    /// What is known of two documents that are no copies: true values, or the sketches'.
+    fn compare(&self, a: u32, b: u32, buffers: &mut [Vec<u64>; 2]) -> Result<Pair, StorageError> {
+        let (a, b) = (a.max(b), a.min(b));
+        if let Some(known) = self.exact.get(&(a, b)) {
+            return Ok(*known);
+        }
+        let [one, other] = buffers;
+        compare_sketches(&self.sketches, self.kind, a, b, one, other)
+    }
+
+    fn cluster_of(&mut self, doc: u32) -> u32 {
+        self.sets.find(doc)
+    }
+
+    fn write(mut self, mut writers: Writers) -> Result<Made, StorageError> {
+        let families = self.families()?;
+        let mut buffers = [Vec::new(), Vec::new()];
+        // Of each document in a cluster: what is written of it.
+        let mut members: HashMap<u32, Member> = HashMap::new();
+        let mut qualities = Vec::new();
+        for family in &families {
+            let full = if self.policy.verify == Verify::Exact {
+                self.truth_of_members(family)?
+            } else {
+                Sets::new()
+            };
+            let quality = self.judge_family(family, &full, &mut buffers, &mut members)?;
+            qualities.push(quality);
+        }
+        for quality in &qualities {
+            self.summary.clusters += 1;
+            self.summary.clustered_documents += u64::from(quality.size);
+            self.summary.largest = self.summary.largest.max(u64::from(quality.size));
+            self.summary.flagged += u64::from(quality.marks != 0);
+        }
+        for doc in 0..self.documents {
+            let member = members.get(&doc).copied();
+            writers
+                .members
+                .append_record(member.unwrap_or_else(|| Member::alone(doc)))?;
+        }
+        for family in &families {
+            for &(doc, _, _) in &family.members {
+                writers.roster.append_record((family.cluster, doc))?;
+            }
+        }
+        writers.quality.append_records(&qualities)?;
+        let mut exact: Vec<Pair> = self.exact.into_values().collect();
+        exact.sort_unstable_by_key(|pair| (pair.a, pair.b));
+        Ok(Made {
+            summary: self.summary,
+            members: writers.members.finish()?,
+            roster: writers.roster.finish()?,
+            quality: writers.quality.finish()?,
+            exact,
+        })
+    }
+
+    /// All clusters of two and more, by their first document.
+    fn families(&mut self) -> Result<Vec<Family>, StorageError> {
+        let mut sizes = vec![0_u32; self.documents as usize];
+        for doc in 0..self.documents {
+            let cluster = self.cluster_of(doc);
+            sizes[cluster as usize] += 1;
+        }
+        let mut families: Vec<Family> = Vec::new();
+        let mut place_of: HashMap<u32, usize> = HashMap::new();
+        let stars = self.stars.take();
+        let sets = &mut self.sets;
+        self.collection.each_entry(|doc, entry| {
+            let component = sets.find(doc);
+            if sizes[component as usize] < 2 {
+                return;
+            }
+            let class = entry.copy_of;
+            // In a star's component a cluster goes by its representative, for now.
+            let group = match &stars {
+                None => component,
+                Some(stars) => stars.get(&class).copied().unwrap_or(class),
+            };
+            let place = *place_of.entry(group).or_insert_with(|| {
+                families.push(Family {
+                    cluster: doc,
+                    representative: stars.is_some().then_some(group),
+                    members: Vec::new(),
+                });
+                families.len() - 1
+            });
+            families[place].members.push((doc, class, entry.grade()));
+        })?;
+        families.retain(|family| family.members.len() > 1);
+        families.sort_by_key(|family| family.cluster);
+        Ok(families)
+    }
+
+    /// All shingles of the documents of a cluster, so that every figure is exact.
+    fn truth_of_members(&mut self, family: &Family) -> Result<Sets, StorageError> {
+        let mut classes: Vec<u32> = family.members.iter().map(|member| member.1).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        if classes.len() < 2 {
+            return Ok(Sets::new());
+        }
+        self.truth.sets(&classes)
+    }
+
+    fn judge_family(
+        &mut self,
+        family: &Family,
+        full: &Sets,
+        buffers: &mut [Vec<u64>; 2],
+        out: &mut HashMap<u32, Member>,
+    ) -> Result<Quality, StorageError> {
+        let size = u32::try_from(family.members.len()).unwrap_or(u32::MAX);
+        let representative = match family.representative {
+            Some(representative) => representative,
+            None => self.largest(family),
+        };
+        let mut of_class: HashMap<u32, Pair> = HashMap::new();
+        let mut resemblances = Vec::with_capacity(family.members.len());
+        let (mut is_chain, mut is_identical) = (false, true);
+        let mut frame = Frame::new(family);
+        for &(doc, class, grade) in &family.members {
+            let mut member = Member::alone(doc);
+            member.cluster = family.cluster;
+            member.size = size;
+            member.representative = representative;
+            member.set_grade(grade);
+            is_identical &= grade == Some(Grade::Identical) || class == doc;
+            let mut resemblance = 1.0;
+            if class != representative {
+                let pair = if let Some(pair) = of_class.get(&class) {
+                    *pair
+                } else {
+                    let pair = self.with_representative(class, representative, full, buffers)?;
+                    frame.add(self, class, representative, buffers)?;
+                    of_class.insert(class, pair);
+                    pair
+                };
+                is_identical = false;
+                member.set_pair(&pair);
+                let links = self.policy.links(&pair, self.kind);
+                is_chain |= !links;
+                resemblance = pair
+                    .estimate(Measure::Resemblance, self.kind)
+                    .map_or(0.0, |e| e.value);
+                if grade.is_none() {
+                    let is_similar = self.policy.resemblance.is_some_and(|t| resemblance >= t);
+                    let is_contained = !is_similar && links;
+                    member.set_grade(Some(if is_contained {
+                        Grade::Contained
+                    } else {
+                        Grade::Similar
+                    }));
+                }
+            }
+            resemblances.push(resemblance);
+            out.insert(doc, member);
+        }
+        self.summary.identical_only_clusters += u64::from(is_identical);
+        resemblances.sort_by(f64::total_cmp);
+        let mut marks = 0;
+        let is_large = size >= 100 && u64::from(size) * 100 > u64::from(self.documents);
+        let is_template = frame.is_template(resemblances[resemblances.len() / 2]);
+        for (mark, is_set) in [
+            (Mark::Chain, is_chain),
+            (Mark::Template, is_template),
+            (Mark::Large, is_large),
+        ] {
+            marks |= if is_set { mark as u32 } else { 0 };
+        }
+        Ok(Quality {
+            cluster: family.cluster,
+            size,
+            representative,
+            marks,
+            lowest: resemblances[0],
+            median: resemblances[resemblances.len() / 2],
+        })
+    }
+
+    /// A document and the one that stands for it, in this order.
+    fn with_representative(
+        &mut self,
+        class: u32,
+        representative: u32,
+        full: &Sets,
+        buffers: &mut [Vec<u64>; 2],
+    ) -> Result<Pair, StorageError> {
+        let (a, b) = (class.max(representative), class.min(representative));
+        let found = if let Some(exact) = exact_pair(a, b, full) {
+            self.exact.insert((a, b), exact);
+            exact
+        } else {
+            self.compare(a, b, buffers)?
+        };
+        Ok(if found.a == class {
+            found
+        } else {
+            turned(found)
+        })
+    }
+
+    /// The document with most shingles, the first of several: it stands for the others.
+    fn largest(&self, family: &Family) -> u32 {
+        let size = |class: u32| {
+            let head = self.sketches.head(class);
+            (head.samples() as u64) << head.level().min(40)
+        };
+        let classes = family.members.iter().map(|member| member.1);
+        let best = classes.max_by_key(|&class| (size(class), std::cmp::Reverse(class)));
+        best.unwrap_or(family.cluster)
+    }
+}
+
+/// A cluster in the making.
+struct Family {
+    cluster: u32,
+    /// Where the policy has chosen one already.
+    representative: Option<u32>,
+    /// Document, its class, its grade as a copy.
+    members: Vec<(u32, u32, Option<Grade>)>,
+}
+
+/// How much of what members share with the representative is the same in nearly all.
+struct Frame {
+    classes: usize,
+    samples: Vec<u64>,
+    counts: Vec<u32>,
+    compared: u32,
+}
+
+/// Fewer documents than this are no template, whatever they share.
+const LEAST_TEMPLATE: usize = 8;
+
+impl Frame {
+    fn new(family: &Family) -> Frame {
+        let is_class = |member: &&(u32, u32, Option<Grade>)| member.2.is_none();
+        Frame {
+            classes: family.members.iter().filter(is_class).count(),
+            samples: Vec::new(),
+            counts: Vec::new(),
+            compared: 0,
+        }
+    }
+
+    fn add(
+        &mut self,
+        run: &Run<'_>,
+        class: u32,
+        representative: u32,
+        buffers: &mut [Vec<u64>; 2],
+    ) -> Result<(), StorageError> {
+        if self.classes < LEAST_TEMPLATE {
+            return Ok(());
+        }
+        if self.compared == 0 {
+            let samples = run.sketches.samples(representative, &mut buffers[0])?;
+            self.samples = samples.to_vec();
+            self.counts = vec![0; self.samples.len()];
+        }
+        self.compared += 1;
+        let theirs = run.sketches.samples(class, &mut buffers[0])?;
+        let mut rest = theirs;
+        for (sample, count) in self.samples.iter().zip(&mut self.counts) {
+            let skip = rest.iter().take_while(|other| *other < sample).count();
+            rest = &rest[skip..];
+            *count += u32::from(rest.first() == Some(sample));
+        }
+        Ok(())
+    }
+
+    /// Of what members share with the representative, four fifths are shared by nearly
+    /// all, and each has much of its own besides.
+    fn is_template(&self, median: f64) -> bool {
+        if self.classes < LEAST_TEMPLATE || self.compared == 0 || median >= 0.9 {
+            return false;
+        }
+        let nearly_all = self.compared - self.compared / 5;
+        let shared: u64 = self.counts.iter().map(|&count| u64::from(count)).sum();
+        let by_all = self.counts.iter().filter(|&&count| count >= nearly_all);
+        let by_all: u64 = by_all.map(|&count| u64::from(count)).sum();
+        by_all * 5 >= shared * 4
+    }
+}
+
+/// A pair seen from the other side.
+pub(crate) fn turned(pair: Pair) -> Pair {
+    match pair.basis {
+        Basis::Resemblance => Pair {
+            a: pair.b,
+            b: pair.a,
+            ..pair
+        },
+        _ => Pair {
+            a: pair.b,
+            b: pair.a,
+            of_a: pair.of_b,
+            of_b: pair.of_a,
+            ..pair
+        },
+    }
+}
+
+fn same_pair(doc: u32, of: u32) -> Pair {
+    Pair {
+        a: doc.max(of),
+        b: doc.min(of),
+        common: 1,
+        of_a: 1,
+        of_b: 1,
+        basis: Basis::Exact,
+    }
+}
+
+/// What a sketch says of two documents that both have it.
+fn shingle_pair(doc: u32, of: u32, samples: usize, level: u32, kind: SketchKind) -> Pair {
+    let samples = u32::try_from(samples).unwrap_or(u32::MAX);
+    let basis = match kind {
+        SketchKind::Nested { .. } => Basis::Level(u8::try_from(level).unwrap_or(64)),
+        SketchKind::Mod { .. } => Basis::Modulus,
+        _ => Basis::Resemblance,
+    };
+    Pair {
+        a: doc.max(of),
+        b: doc.min(of),
+        common: samples,
+        of_a: samples,
+        of_b: samples,
+        basis,
+    }
+}
+
+/// What sketches say of two documents, `b < a`.
+pub(crate) fn compare_sketches(
+    sketches: &Sketches,
+    kind: SketchKind,
+    a: u32,
+    b: u32,
+    one: &mut Vec<u64>,
+    other: &mut Vec<u64>,
+) -> Result<Pair, StorageError> {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let level = sketches.head(a).level().max(sketches.head(b).level());
+    let (xs, ys) = (sketches.samples(a, one)?, sketches.samples(b, other)?);
+    let sampled = |hits: usize, of: usize| Pair {
+        a,
+        b,
+        common: count(hits),
+        of_a: count(of),
+        of_b: 0,
+        basis: Basis::Resemblance,
+    };
+    Ok(match kind {
+        SketchKind::Nested { .. } | SketchKind::Mod { .. } => {
+            let overlap = overlap_at(xs, ys, level);
+            Pair {
+                a,
+                b,
+                common: count(overlap.common),
+                of_a: count(overlap.a),
+                of_b: count(overlap.b),
+                basis: match kind {
+                    SketchKind::Mod { .. } => Basis::Modulus,
+                    _ => Basis::Level(u8::try_from(level).unwrap_or(64)),
+                },
+            }
+        }
+        SketchKind::Perm { samples, .. } => {
+            let equal = xs.iter().zip(ys).filter(|(x, y)| x == y).count();
+            sampled(equal, samples)
+        }
+        SketchKind::Min { samples } | SketchKind::MinMod { samples, .. } => {
+            let (hits, of) = lookalike_core::sketch::min::smallest_of_both(xs, ys, samples);
+            sampled(hits, of)
+        }
+    })
+}
+
+/// What kind of file each part of a clustering is.
+pub(crate) const PARTS: [(&str, FileKind); 3] = [
+    ("members", FileKind::Clusters),
+    ("roster", FileKind::Clusters),
+    ("quality", FileKind::Clusters),
+];

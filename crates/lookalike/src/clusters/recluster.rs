@@ -1,0 +1,111 @@
+//! Another clustering of a collection: only the last phase runs again.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lookalike_core::recipe::{Recipe, SketchKind};
+
+use super::ClusterOptions;
+use super::policy::Policy;
+use crate::add::{AddError, Kept, cluster_all};
+use crate::blocks::{BlockWriter, FileKind};
+use crate::collection::lock::Lock;
+use crate::collection::manifest::{Manifest, collect_garbage, commit};
+use crate::collection::state::{State, StoredClustering};
+use crate::collection::{Collection, file_name};
+use crate::pairs::count::count;
+use crate::pairs::groups::Groups;
+use crate::pairs::judge::{Floor, Judging};
+use crate::pairs::postings::{PARTITIONS, merged};
+use crate::storage::{Storage, StorageError};
+
+/// Clusters a collection under a policy and keeps the result beside those it has. One of
+/// the same policy is replaced.
+///
+/// A threshold below the floor that pairs were kept from has all pairs counted again,
+/// from the postings, and kept from there on.
+pub fn recluster(
+    folder: &Path,
+    recipe: &Recipe,
+    policy: &Policy,
+    options: &ClusterOptions,
+) -> Result<StoredClustering, AddError> {
+    Collection::open(folder)?;
+    let _lock = Lock::acquire(folder)?;
+    let collection = Collection::open(folder)?;
+    let storage = Arc::clone(collection.storage());
+    collect_garbage(&*storage)?;
+    let before = collection.manifest();
+    let mut manifest = before.next(before.state.clone());
+    let floor = lowered(manifest.state.floor, policy);
+    let collection = if floor == manifest.state.floor {
+        collection
+    } else {
+        recount(&collection, &mut manifest, recipe, floor, options)?;
+        Collection::open_as(folder, storage.clone(), manifest.clone())?
+    };
+    cluster_all(
+        &collection,
+        &mut manifest,
+        recipe,
+        std::slice::from_ref(policy),
+        Kept::Others,
+        options,
+    )?;
+    commit(&*storage, &manifest)?;
+    let made = manifest
+        .state
+        .clusterings
+        .iter()
+        .find(|one| one.policy == *policy);
+    Ok(made
+        .cloned()
+        .unwrap_or_else(|| unreachable!("it was made a moment ago")))
+}
+
+/// The floor that a policy needs.
+fn lowered(floor: Floor, policy: &Policy) -> Floor {
+    let least = |floor: f64, threshold: Option<f64>| threshold.map_or(floor, |t| t.min(floor));
+    Floor {
+        resemblance: least(floor.resemblance, policy.resemblance),
+        containment: least(floor.containment, policy.containment),
+    }
+}
+
+/// Counts all pairs again, from a lower floor on.
+fn recount(
+    collection: &Collection,
+    manifest: &mut Manifest<State>,
+    recipe: &Recipe,
+    floor: Floor,
+    options: &ClusterOptions,
+) -> Result<(), StorageError> {
+    let storage: &dyn Storage = &**collection.storage();
+    let postings = collection.postings()?;
+    let mut sketches = collection.sketches()?;
+    sketches.load_if_small(options.memory / 2)?;
+    if matches!(recipe.sketch, SketchKind::Nested { .. }) {
+        sketches.count_levels()?;
+    }
+    let mut groups = Groups::new(storage, 0, options.memory / 6);
+    for partition in 0..PARTITIONS {
+        groups.partition(partition, &merged(&postings, partition)?, &[])?;
+    }
+    let name = file_name("pairs", manifest.generation());
+    let id = manifest.file_id(&name);
+    let mut pairs = BlockWriter::create(storage, &name, FileKind::Pairs, id)?;
+    let judging = Judging {
+        sketches: &sketches,
+        kind: recipe.sketch,
+        floor,
+    };
+    count(storage, &mut groups, &judging, options.threads, |pair| {
+        pairs.append_record(*pair)
+    })?;
+    groups.remove()?;
+    manifest.retain_files(|file| !file.name.starts_with("pairs-"));
+    manifest.add_file(pairs.finish()?);
+    manifest.state.recounted = Some(manifest.generation());
+    manifest.state.floor = floor;
+    Ok(())
+}

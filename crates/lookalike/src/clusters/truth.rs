@@ -1,0 +1,250 @@
+//! True values: documents read again from where they came, all their shingles compared.
+//!
+//! ```text
+//! pairs ─► bundles that share no document and fit the budget ─► each: its documents,
+//!          source by source in their order ─► sorted fingerprints ─► exact pairs
+//! ```
+//!
+//! A document whose source is gone or changed has no true value; who needs one is told so.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::num::NonZeroUsize;
+
+use hashbrown::HashMap;
+use lookalike_core::components::DisjointSets;
+use lookalike_core::estimate::Overlap;
+use lookalike_core::recipe::Recipe;
+use lookalike_core::sketcher::Sketcher;
+
+use crate::add::sketching::body_name;
+use crate::collection::Collection;
+use crate::collection::entry::Entry;
+use crate::corpus::inputs::{Source, SourceKind};
+use crate::corpus::options::ReadOptions;
+use crate::corpus::read::fetch;
+use crate::corpus::record::Offset;
+use crate::pairs::{Basis, Pair};
+use crate::parallel;
+use crate::storage::StorageError;
+
+/// The fingerprints of all shingles of some documents, increasing; nothing for those that
+/// could not be read again.
+pub(crate) type Sets = HashMap<u32, Box<[u64]>>;
+
+/// Reads documents again.
+pub(crate) struct Truth<'a> {
+    collection: &'a Collection,
+    recipe: &'a Recipe,
+    threads: NonZeroUsize,
+    budget: u64,
+    /// Sources by sweep, where they were needed.
+    sources: HashMap<usize, Vec<Option<Source>>>,
+    /// Documents read again.
+    pub(crate) documents_read: u64,
+    /// Documents that could not be.
+    pub(crate) documents_lost: u64,
+}
+
+/// Where a document stands, and what is known of it.
+type Place = (u64, u32, Entry);
+
+/// Records of one source that are read by one thread in one go.
+struct Task<'a> {
+    source: &'a Source,
+    options: &'a ReadOptions,
+    /// Increasing, with the documents there.
+    places: Vec<Place>,
+}
+
+/// Records read by one thread in one go, where it can jump to them.
+const TASK: usize = 512;
+
+impl<'a> Truth<'a> {
+    pub(crate) fn new(
+        collection: &'a Collection,
+        recipe: &'a Recipe,
+        threads: NonZeroUsize,
+        budget: u64,
+    ) -> Truth<'a> {
+        Truth {
+            collection,
+            recipe,
+            threads,
+            budget,
+            sources: HashMap::new(),
+            documents_read: 0,
+            documents_lost: 0,
+        }
+    }
+
+    /// Calls `each` with bundles of pairs, each with the sets of its documents. Within a
+    /// bundle pairs keep their order. The sets of a bundle fit the budget, unless two
+    /// documents do not.
+    pub(crate) fn bundles(
+        &mut self,
+        pairs: &[Pair],
+        mut each: impl FnMut(&[Pair], &Sets),
+    ) -> Result<(), StorageError> {
+        for bundle in self.bundle(pairs)? {
+            let mut docs: Vec<u32> = bundle.iter().flat_map(|pair| [pair.a, pair.b]).collect();
+            docs.sort_unstable();
+            docs.dedup();
+            let sets = self.sets(&docs)?;
+            each(&bundle, &sets);
+        }
+        Ok(())
+    }
+
+    fn bundle(&self, pairs: &[Pair]) -> Result<Vec<Vec<Pair>>, StorageError> {
+        let mut docs: Vec<u32> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect();
+        docs.sort_unstable();
+        docs.dedup();
+        let place = |doc: u32| {
+            let place = docs.binary_search(&doc).unwrap_or(0);
+            u32::try_from(place).unwrap_or(u32::MAX)
+        };
+        let mut together = DisjointSets::new(u32::try_from(docs.len()).unwrap_or(u32::MAX));
+        for pair in pairs {
+            together.join(place(pair.a), place(pair.b));
+        }
+        let one_in = self.collection.one_in();
+        let mut cost = vec![0_u64; docs.len()];
+        for (i, &doc) in docs.iter().enumerate() {
+            let shingles = self.collection.entry(doc)?.shingles(one_in);
+            let root = together.find(u32::try_from(i).unwrap_or(u32::MAX));
+            cost[root as usize] += 8 * shingles + 64;
+        }
+        // Components in the order of their first document, as many as fit.
+        let mut by_root: BTreeMap<u32, Vec<Pair>> = BTreeMap::new();
+        for pair in pairs {
+            let root = together.find(place(pair.a));
+            by_root.entry(root).or_default().push(*pair);
+        }
+        let mut bundles: Vec<Vec<Pair>> = Vec::new();
+        let mut held = u64::MAX;
+        for (root, mut pairs) in by_root {
+            let cost = cost[root as usize];
+            if held.saturating_add(cost) > self.budget {
+                bundles.push(Vec::new());
+                held = 0;
+            }
+            held += cost;
+            if let Some(bundle) = bundles.last_mut() {
+                bundle.append(&mut pairs);
+            }
+        }
+        Ok(bundles)
+    }
+
+    /// The fingerprints of documents, which must increase.
+    pub(crate) fn sets(&mut self, docs: &[u32]) -> Result<Sets, StorageError> {
+        let collection = self.collection;
+        let mut by_source: BTreeMap<(usize, u32), Vec<Place>> = BTreeMap::new();
+        for &doc in docs {
+            let entry = collection.entry(doc)?;
+            let sweep = collection.sweep_of(doc);
+            let of_source = by_source.entry((sweep, entry.source)).or_default();
+            of_source.push((entry.offset, doc, entry));
+        }
+        for &(sweep, _) in by_source.keys() {
+            if !self.sources.contains_key(&sweep) {
+                let sources = collection.sources(sweep)?;
+                self.sources.insert(sweep, sources);
+            }
+        }
+        let mut tasks = Vec::new();
+        for ((sweep, source), mut places) in by_source {
+            let source = self.sources[&sweep].get(source as usize);
+            let Some(Some(source)) = source else {
+                continue;
+            };
+            let options = collection.reading(sweep);
+            places.sort_unstable_by_key(|place| place.0);
+            let step = if can_jump(source) { TASK } else { places.len() };
+            for part in places.chunks(step.max(1)) {
+                tasks.push(Task {
+                    source,
+                    options,
+                    places: part.to_vec(),
+                });
+            }
+        }
+        let mut sets = Sets::new();
+        parallel::in_order(
+            self.threads,
+            tasks.len(),
+            || Sketcher::new(self.recipe),
+            |sketcher, i| Ok::<_, StorageError>(read_again(&tasks[i], sketcher)),
+            |_, found| {
+                sets.extend(found);
+                Ok(())
+            },
+        )?;
+        self.documents_read += sets.len() as u64;
+        self.documents_lost += (docs.len() - sets.len()) as u64;
+        Ok(sets)
+    }
+}
+
+/// Whether records of a source can be read without reading all before them.
+fn can_jump(source: &Source) -> bool {
+    let is_packed = || {
+        let mut head = [0; 4];
+        let read = File::open(&source.path).and_then(|mut file| file.read_exact(&mut head));
+        read.is_ok() && (head.starts_with(b"\x1f\x8b") || head == *b"\x28\xb5\x2f\xfd")
+    };
+    match source.kind {
+        SourceKind::Warc | SourceKind::Parquet => true,
+        SourceKind::Jsonl | SourceKind::Csv => !is_packed(),
+        _ => false,
+    }
+}
+
+fn read_again(task: &Task<'_>, sketcher: &mut Sketcher) -> Vec<(u32, Box<[u64]>)> {
+    let offsets: Vec<Offset> = task.places.iter().map(|place| Offset(place.0)).collect();
+    let mut found = Vec::with_capacity(offsets.len());
+    // A source that is gone or cannot be read gives nothing: its documents are missing
+    // from the answer, and that is counted.
+    let _ = fetch(
+        task.source,
+        &offsets,
+        task.options,
+        &mut |offset, record| {
+            let Ok(record) = record else {
+                return;
+            };
+            let at = task.places.binary_search_by_key(&offset.0, |place| place.0);
+            let Ok((_, doc, entry)) = at.map(|at| task.places[at]) else {
+                return;
+            };
+            if body_name(&record.body) != (entry.body_len, entry.bytes_name) {
+                return;
+            }
+            let Ok(document) = record.document(task.options) else {
+                return;
+            };
+            let mut all = Vec::new();
+            document.fingerprints(sketcher, &mut all);
+            all.sort_unstable();
+            all.dedup();
+            found.push((doc, all.into_boxed_slice()));
+        },
+    );
+    found
+}
+
+/// The pair of two documents with all their shingles.
+pub(crate) fn exact_pair(a: u32, b: u32, sets: &Sets) -> Option<Pair> {
+    let overlap = Overlap::of_sorted(sets.get(&a)?, sets.get(&b)?);
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Some(Pair {
+        a,
+        b,
+        common: count(overlap.common),
+        of_a: count(overlap.a),
+        of_b: count(overlap.b),
+        basis: Basis::Exact,
+    })
+}

@@ -1,0 +1,145 @@
+//! A name → the documents that have it: sorted records in a file.
+//!
+//! ```text
+//! (name u64, document u32) (name, document) …    12 bytes each, increasing
+//! ```
+//!
+//! Names are as good as random, so where one stands is guessed from its value and found
+//! within a block or two. Many names at once cost one pass at most.
+
+use crate::blocks::{BlockReader, BlockWriter, FileEntry};
+use crate::storage::{Storage, StorageError};
+
+/// Names and their documents, one segment's.
+#[derive(Debug)]
+pub struct Lookup {
+    reader: BlockReader,
+    len: u64,
+}
+
+/// Records read at a time: about a block.
+const STEP: u64 = 4096;
+
+impl Lookup {
+    /// Opens a file of names.
+    pub fn open(storage: &dyn Storage, entry: &FileEntry) -> Result<Lookup, StorageError> {
+        let reader = BlockReader::open(storage, entry)?;
+        let len = reader.record_count::<(u64, u32)>()?;
+        Ok(Lookup { reader, len })
+    }
+
+    /// Calls `each` with every document that has one of some names, which must increase.
+    pub fn find_all(
+        &self,
+        names: &[u64],
+        mut each: impl FnMut(u64, u32) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        // One of every other block is touched anyway: read them all, in order.
+        if names.len() as u64 >= self.len / (2 * STEP) {
+            return self.join(names, each);
+        }
+        let mut from = 0;
+        for &name in names {
+            from = self.lower_bound(name, from)?;
+            let mut at = from;
+            let mut stream = self
+                .reader
+                .records::<(u64, u32)>(at..self.len.min(at + STEP), 1)?;
+            loop {
+                match stream.next_record()? {
+                    Some((found, doc)) if found == name => {
+                        at += 1;
+                        each(name, doc)?;
+                    }
+                    Some(_) => break,
+                    None if at == self.len => break,
+                    None => {
+                        stream = self.reader.records(at..self.len.min(at + STEP), 1)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn join(
+        &self,
+        mut names: &[u64],
+        mut each: impl FnMut(u64, u32) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let mut stream = self.reader.all_records::<(u64, u32)>(8)?;
+        while let Some(batch) = stream.next_batch()? {
+            for &(name, doc) in batch {
+                while let [first, rest @ ..] = names
+                    && *first < name
+                {
+                    names = rest;
+                }
+                match names.first() {
+                    None => return Ok(()),
+                    Some(&first) if first == name => each(name, doc)?,
+                    Some(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first place from `from` on whose name is not smaller.
+    fn lower_bound(&self, name: u64, from: u64) -> Result<u64, StorageError> {
+        let (mut low, mut high) = (from, self.len);
+        // Two guesses by the value, then halves.
+        let share = (u128::from(name) * u128::from(self.len)) >> 64;
+        let guess = u64::try_from(share).unwrap_or(u64::MAX);
+        let slack = 64 + self.len.isqrt();
+        for place in [guess.saturating_sub(slack), guess.saturating_add(slack)] {
+            if (low..high).contains(&place) {
+                if self.name(place)? < name {
+                    low = place + 1;
+                } else {
+                    high = place;
+                }
+            }
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.name(middle)? < name {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    fn name(&self, place: u64) -> Result<u64, StorageError> {
+        Ok(self.reader.record::<(u64, u32)>(place)?.0)
+    }
+}
+
+/// Writes names in order, in as many passes over them as the budget asks for.
+/// `all` calls back with every name and document, each time it is called.
+pub(crate) fn write_lookup(
+    mut file: BlockWriter,
+    count: u64,
+    budget: u64,
+    mut all: impl FnMut(&mut dyn FnMut(u64, u32)) -> Result<(), StorageError>,
+) -> Result<FileEntry, StorageError> {
+    let per_pass = (budget / 16).max(1 << 4);
+    let bits = count
+        .div_ceil(per_pass)
+        .max(1)
+        .next_power_of_two()
+        .trailing_zeros();
+    for pass in 0..1_u64 << bits {
+        let mut named: Vec<(u64, u32)> = Vec::new();
+        all(&mut |name, doc| {
+            if name.checked_shr(64 - bits).unwrap_or(0) == pass {
+                named.push((name, doc));
+            }
+        })?;
+        named.sort_unstable();
+        file.append_records(&named)?;
+    }
+    file.finish()
+}

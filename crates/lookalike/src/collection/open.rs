@@ -1,0 +1,301 @@
+//! A collection as its readers see it: one whole generation.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lookalike_core::recipe::{Recipe, SketchKind};
+use lookalike_core::seed::Key;
+
+use super::entry::{Capture, Entry};
+use super::manifest::{self, Manifest};
+use super::segment::{Segment, StoredSource};
+use super::sketches::{SketchFile, Sketches};
+use super::state::{RecipeFault, State, StoredClustering};
+use super::{CollectionError, file_name};
+use crate::add::sketching::{id_key, url_key};
+use crate::blocks::{BlockReader, RecordStream};
+use crate::clusters::table::Clustering;
+use crate::corpus::inputs::Source;
+use crate::corpus::options::ReadOptions;
+use crate::pairs::Pair;
+use crate::pairs::postings::Postings;
+use crate::storage::disk::Disk;
+use crate::storage::{Storage, StorageError};
+
+/// A collection, opened for reading.
+#[derive(Debug)]
+pub struct Collection {
+    folder: PathBuf,
+    storage: Arc<dyn Storage>,
+    manifest: Manifest<State>,
+    segments: Vec<Segment>,
+    readings: Vec<ReadOptions>,
+}
+
+impl Collection {
+    /// Opens the newest generation of the collection in a folder.
+    pub fn open(folder: &Path) -> Result<Collection, CollectionError> {
+        if !folder.is_dir() {
+            return Err(CollectionError::NotACollection);
+        }
+        Collection::open_in(folder, Arc::new(Disk::new(folder)))
+    }
+
+    /// The same with another storage.
+    pub fn open_in(
+        folder: &Path,
+        storage: Arc<dyn Storage>,
+    ) -> Result<Collection, CollectionError> {
+        let (manifest, segments) = manifest::open_latest::<State, _>(&*storage, |manifest| {
+            let sweeps = manifest.state.sweeps.iter();
+            sweeps
+                .map(|sweep| Segment::open(&*storage, manifest, sweep))
+                .collect()
+        })?;
+        Ok(Collection::new(folder, storage, manifest, segments))
+    }
+
+    /// A generation that need not be committed.
+    pub(crate) fn open_as(
+        folder: &Path,
+        storage: Arc<dyn Storage>,
+        manifest: Manifest<State>,
+    ) -> Result<Collection, StorageError> {
+        let sweeps = manifest.state.sweeps.iter();
+        let segments: Result<Vec<Segment>, StorageError> = sweeps
+            .map(|sweep| Segment::open(&*storage, &manifest, sweep))
+            .collect();
+        let segments = segments?;
+        Ok(Collection::new(folder, storage, manifest, segments))
+    }
+
+    fn new(
+        folder: &Path,
+        storage: Arc<dyn Storage>,
+        manifest: Manifest<State>,
+        segments: Vec<Segment>,
+    ) -> Collection {
+        let sweeps = manifest.state.sweeps.iter();
+        Collection {
+            folder: folder.to_owned(),
+            readings: sweeps.map(|sweep| sweep.reading.options()).collect(),
+            storage,
+            manifest,
+            segments,
+        }
+    }
+
+    /// Its manifest.
+    pub fn manifest(&self) -> &Manifest<State> {
+        &self.manifest
+    }
+
+    /// What the manifest says besides files.
+    pub fn state(&self) -> &State {
+        &self.manifest.state
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// How many documents it has, copies too.
+    pub fn documents(&self) -> u32 {
+        let last = self.segments.last();
+        last.map_or(0, |segment| segment.base + segment.documents)
+    }
+
+    /// Its recipe; one with a secret needs it.
+    pub fn recipe(&self, key: Option<&Key>) -> Result<Recipe, RecipeFault> {
+        let recipe = self.state().recipe.recipe(key)?;
+        if recipe.id() == self.manifest.recipe_id() {
+            return Ok(recipe);
+        }
+        Err(RecipeFault::Damaged)
+    }
+
+    /// Which fingerprints its sketches keep.
+    pub fn sketch_kind(&self) -> SketchKind {
+        self.state().recipe.sketch_kind()
+    }
+
+    /// One in how many fingerprints level 0 keeps.
+    pub fn one_in(&self) -> u64 {
+        match self.sketch_kind() {
+            SketchKind::Mod { modulus } => modulus,
+            _ => 1,
+        }
+    }
+
+    /// The sweep that a document came with.
+    pub fn sweep_of(&self, doc: u32) -> usize {
+        let after = self.segments.partition_point(|segment| segment.base <= doc);
+        after.saturating_sub(1)
+    }
+
+    /// What is known of a document.
+    pub fn entry(&self, doc: u32) -> Result<Entry, StorageError> {
+        self.segments[self.sweep_of(doc)].entry(doc)
+    }
+
+    /// A document's id and URL.
+    pub fn strings(
+        &self,
+        doc: u32,
+        entry: &Entry,
+    ) -> Result<(Option<String>, Option<String>), StorageError> {
+        self.segments[self.sweep_of(doc)].strings(entry)
+    }
+
+    /// How the documents of a sweep were read.
+    pub fn reading(&self, sweep: usize) -> &ReadOptions {
+        &self.readings[sweep]
+    }
+
+    /// The sources of a sweep as they are stored.
+    pub fn stored_sources(&self, sweep: usize) -> Result<Vec<StoredSource>, StorageError> {
+        let name = file_name("sources", self.state().sweeps[sweep].generation);
+        let bytes = BlockReader::open(&*self.storage, self.manifest.file(&name)?)?.read_all()?;
+        let wrong = |_| StorageError::damaged(&name, "a line makes no sense", None);
+        let lines = bytes
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty());
+        lines
+            .map(|line| serde_json::from_slice(line).map_err(wrong))
+            .collect()
+    }
+
+    /// The sources of a sweep, to be read again.
+    pub fn sources(&self, sweep: usize) -> Result<Vec<Option<Source>>, StorageError> {
+        let stored = self.stored_sources(sweep)?;
+        Ok(stored
+            .iter()
+            .map(|source| source.source(&self.folder))
+            .collect())
+    }
+
+    /// The documents of a sweep, in order.
+    pub fn entries(&self, sweep: usize) -> Result<RecordStream<Entry>, StorageError> {
+        self.segments[sweep].entries()
+    }
+
+    /// All documents, in order.
+    pub fn each_entry(&self, mut each: impl FnMut(u32, &Entry)) -> Result<(), StorageError> {
+        for segment in &self.segments {
+            let mut stream = segment.entries()?;
+            let mut doc = segment.base;
+            while let Some(batch) = stream.next_batch()? {
+                for entry in batch {
+                    each(doc, entry);
+                    doc += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All documents that are copies of others, in order.
+    pub(crate) fn each_copy(&self, mut each: impl FnMut(u32, &Entry)) -> Result<(), StorageError> {
+        self.each_entry(|doc, entry| {
+            if entry.copy_of != doc {
+                each(doc, entry);
+            }
+        })
+    }
+
+    /// All counted pairs, by later document and then by earlier one.
+    pub fn each_pair(
+        &self,
+        mut each: impl FnMut(&Pair) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let state = self.state();
+        let recounted = state.recounted.into_iter();
+        let since = state.recounted.unwrap_or(0);
+        let sweeps = state.sweeps.iter().map(|sweep| sweep.generation);
+        for generation in recounted.chain(sweeps.filter(|generation| *generation > since)) {
+            let entry = self.manifest.file(&file_name("pairs", generation))?;
+            let mut stream = BlockReader::open(&*self.storage, entry)?.all_records::<Pair>(8)?;
+            while let Some(batch) = stream.next_batch()? {
+                batch.iter().try_for_each(&mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All pairs whose true values are known.
+    pub fn each_exact(&self, mut each: impl FnMut(&Pair)) -> Result<(), StorageError> {
+        let Some(generation) = self.state().exact else {
+            return Ok(());
+        };
+        let entry = self.manifest.file(&file_name("exact", generation))?;
+        let mut stream = BlockReader::open(&*self.storage, entry)?.all_records::<Pair>(8)?;
+        while let Some(batch) = stream.next_batch()? {
+            batch.iter().for_each(&mut each);
+        }
+        Ok(())
+    }
+
+    /// The further captures of documents, in the order they were read.
+    pub fn captures(&self, sweep: usize) -> Result<RecordStream<Capture>, StorageError> {
+        let name = file_name("captures", self.state().sweeps[sweep].generation);
+        BlockReader::open(&*self.storage, self.manifest.file(&name)?)?.all_records(8)
+    }
+
+    /// The sketches of all documents.
+    pub fn sketches(&self) -> Result<Sketches, StorageError> {
+        let open = |segment: &Segment| {
+            let file = |what| self.manifest.file(&file_name(what, segment.generation));
+            let (heads, samples) = (file("heads")?, file("sketches")?);
+            SketchFile::open(&*self.storage, segment.base, heads, samples)
+        };
+        let files: Result<_, StorageError> = self.segments.iter().map(open).collect();
+        Ok(Sketches::new(files?))
+    }
+
+    /// The postings of each sweep.
+    pub fn postings(&self) -> Result<Vec<Postings>, StorageError> {
+        let open = |segment: &Segment| {
+            let file = |what| self.manifest.file(&file_name(what, segment.generation));
+            Postings::open(&*self.storage, file("postings")?, file("fences")?)
+        };
+        self.segments.iter().map(open).collect()
+    }
+
+    /// The documents with a URL, or with that for an id, in order.
+    pub fn find_named(&self, name: &str) -> Result<Vec<u32>, StorageError> {
+        let mut keys = [url_key(name), id_key(name)];
+        keys.sort_unstable();
+        let mut docs = Vec::new();
+        for segment in &self.segments {
+            segment.keys.find_all(&keys, |_, doc| {
+                let (id, url) = segment.strings(&segment.entry(doc)?)?;
+                if [id, url].iter().any(|text| text.as_deref() == Some(name)) {
+                    docs.push(doc);
+                }
+                Ok(())
+            })?;
+        }
+        docs.sort_unstable();
+        docs.dedup();
+        Ok(docs)
+    }
+
+    /// A clustering that is kept.
+    pub fn clustering(&self, stored: &StoredClustering) -> Result<Clustering, StorageError> {
+        let file = |what: &str| {
+            let name = format!("{what}-{}-{}.lk", stored.generation, stored.part);
+            self.manifest.file(&name)
+        };
+        Clustering::open(
+            &*self.storage,
+            file("members")?,
+            file("roster")?,
+            file("quality")?,
+        )
+    }
+}

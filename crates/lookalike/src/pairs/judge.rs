@@ -1,0 +1,275 @@
+//! Counted pair + sketches → worth keeping or not.
+//!
+//! ```text
+//! (a, b, common) ─► can it reach the floor? ─► sizes at a level both have ─► Pair
+//!                   no: forgotten              above the floor, by how much it may be off
+//! ```
+//!
+//! The floor is well below the thresholds that clusters are made with, so that they can
+//! be made again and again from the pairs alone.
+
+use lookalike_core::estimate::Overlap;
+use lookalike_core::recipe::SketchKind;
+use lookalike_core::sketch::min;
+
+use super::count::Common;
+use super::{Basis, Measure, Pair, Side};
+use crate::collection::entry::SketchHead;
+use crate::collection::sketches::Sketches;
+use crate::storage::StorageError;
+
+/// Which pairs are kept.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Floor {
+    /// At least this resemblance, as far as can be told.
+    pub resemblance: f64,
+    /// Or this containment, one way or the other.
+    pub containment: f64,
+}
+
+impl Default for Floor {
+    fn default() -> Floor {
+        Floor {
+            resemblance: 0.4,
+            containment: 0.5,
+        }
+    }
+}
+
+/// How many standard errors below the floor a pair is still kept.
+const ERRORS: f64 = 3.0;
+
+/// Samples from which on a look at the counts can tell that a pair is hopeless.
+const QUICK: f64 = 64.0;
+
+/// Earlier documents a document is paired with: its best, and besides them the earliest,
+/// to which most others lead as well.
+const BEST: usize = 64;
+const EARLIEST: usize = 8;
+
+/// What every judge needs.
+#[derive(Debug)]
+pub(crate) struct Judging<'a> {
+    pub(crate) sketches: &'a Sketches,
+    pub(crate) kind: SketchKind,
+    pub(crate) floor: Floor,
+}
+
+impl Judging<'_> {
+    /// The estimated number of shingles of a document, up to a common factor.
+    pub(crate) fn size(&self, doc: u32) -> u64 {
+        let head = self.sketches.head(doc);
+        (head.samples() as u64) << head.level().min(40)
+    }
+}
+
+/// Judges the pairs of one later document after the other.
+#[derive(Debug)]
+pub(crate) struct Judge<'a> {
+    judging: &'a Judging<'a>,
+    /// Common fingerprints, which meetings do not count.
+    common: &'a Common,
+    doc: u32,
+    has_samples: bool,
+    samples: Vec<u64>,
+    buffer: Vec<u64>,
+    of_doc: Vec<Pair>,
+    pairs: Vec<Pair>,
+    set_aside: u64,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn new(judging: &'a Judging<'a>, common: &'a Common) -> Judge<'a> {
+        Judge {
+            judging,
+            common,
+            doc: 0,
+            has_samples: false,
+            samples: Vec::new(),
+            buffer: Vec::new(),
+            of_doc: Vec::new(),
+            pairs: Vec::new(),
+            set_aside: 0,
+        }
+    }
+
+    /// Pairs of this document are next.
+    pub(crate) fn begin(&mut self, doc: u32) {
+        self.doc = doc;
+        self.has_samples = false;
+    }
+
+    /// An earlier document that was met so often.
+    pub(crate) fn consider(&mut self, other: u32, met: u32) -> Result<(), StorageError> {
+        let (kind, sketches) = (self.judging.kind, self.judging.sketches);
+        let (mine, theirs) = (self.common.of(self.doc), self.common.of(other));
+        let most = met + to_u32(mine.len().min(theirs.len()));
+        let pair = match kind {
+            SketchKind::Nested { .. } | SketchKind::Mod { .. } => {
+                let (head, other_head) = (sketches.head(self.doc), sketches.head(other));
+                let level = head.level().max(other_head.level());
+                if self.is_hopeless(most, head, other_head) {
+                    return Ok(());
+                }
+                let of_a = sketches.samples_at(self.doc, level);
+                let of_b = sketches.samples_at(other, level);
+                let least = |of: Option<usize>| of.map_or(most, to_u32).max(most);
+                let basis = match kind {
+                    SketchKind::Mod { .. } => Basis::Modulus,
+                    _ => Basis::Level(u8::try_from(level).unwrap_or(64)),
+                };
+                let mut pair = Pair {
+                    a: self.doc,
+                    b: other,
+                    common: most,
+                    of_a: least(of_a),
+                    of_b: least(of_b),
+                    basis,
+                };
+                // At best: all uncounted ones in common, and nothing else in the one
+                // whose size is not known.
+                if !self.reaches_floor(&pair) {
+                    return Ok(());
+                }
+                pair.common = met + to_u32(Overlap::of_sorted(mine, theirs).common);
+                if of_a.is_none() || of_b.is_none() {
+                    let overlap = self.overlap_at(other, level)?;
+                    pair.common = to_u32(overlap.common);
+                    pair.of_a = to_u32(overlap.a);
+                    pair.of_b = to_u32(overlap.b);
+                }
+                pair
+            }
+            SketchKind::Perm { samples, .. } => Pair {
+                a: self.doc,
+                b: other,
+                common: met + to_u32(Overlap::of_sorted(mine, theirs).common),
+                of_a: to_u32(samples),
+                of_b: 0,
+                basis: Basis::Resemblance,
+            },
+            SketchKind::Min { samples } | SketchKind::MinMod { samples, .. } => {
+                let (hits, of) = self.smallest_of_both(other, samples)?;
+                Pair {
+                    a: self.doc,
+                    b: other,
+                    common: to_u32(hits),
+                    of_a: to_u32(of),
+                    of_b: 0,
+                    basis: Basis::Resemblance,
+                }
+            }
+        };
+        if self.reaches_floor(&pair) {
+            self.of_doc.push(pair);
+        }
+        Ok(())
+    }
+
+    /// Whether so few can never be enough, told without division or root: most documents
+    /// that meet have hardly anything in common. Only for sketches large enough that the
+    /// floor is far away even by three standard errors.
+    fn is_hopeless(&self, most: u32, one: SketchHead, other: SketchHead) -> bool {
+        let (a, b) = (one.samples() as f64, other.samples() as f64);
+        // At another level a sketch is smaller than it is at its own.
+        if one.level() != other.level() || a.min(b) < QUICK {
+            return false;
+        }
+        let floor = self.judging.floor;
+        let slack = ERRORS * 0.5 / QUICK.sqrt();
+        f64::from(most) < (floor.resemblance - slack) * a.max(b)
+            && f64::from(most) < (floor.containment - slack) * a.min(b)
+    }
+
+    fn reaches_floor(&self, pair: &Pair) -> bool {
+        let Judging { kind, floor, .. } = *self.judging;
+        let side =
+            |measure, threshold, errors| pair.side(measure, kind, threshold, errors) >= Side::Near;
+        // A containment of very few samples is no evidence of anything.
+        side(Measure::Resemblance, floor.resemblance, ERRORS)
+            || pair.common >= 2
+                && (side(Measure::AInB, floor.containment, 1.0)
+                    || side(Measure::BInA, floor.containment, 1.0))
+    }
+
+    fn load(&mut self) -> Result<(), StorageError> {
+        if !self.has_samples {
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let samples = self.judging.sketches.samples(self.doc, &mut buffer)?;
+            self.samples.clear();
+            self.samples.extend_from_slice(samples);
+            self.buffer = buffer;
+            self.has_samples = true;
+        }
+        Ok(())
+    }
+
+    fn overlap_at(&mut self, other: u32, level: u32) -> Result<Overlap, StorageError> {
+        self.load()?;
+        let theirs = self.judging.sketches.samples(other, &mut self.buffer)?;
+        Ok(overlap_at(&self.samples, theirs, level))
+    }
+
+    fn smallest_of_both(
+        &mut self,
+        other: u32,
+        samples: usize,
+    ) -> Result<(usize, usize), StorageError> {
+        self.load()?;
+        let theirs = self.judging.sketches.samples(other, &mut self.buffer)?;
+        Ok(min::smallest_of_both(&self.samples, theirs, samples))
+    }
+
+    /// No more pairs of this document: the best and the earliest are kept.
+    pub(crate) fn end(&mut self) {
+        let kind = self.judging.kind;
+        if self.of_doc.len() > BEST + EARLIEST {
+            let value = |pair: &Pair| {
+                let of = |measure| pair.estimate(measure, kind).map_or(0.0, |e| e.value);
+                let contained = of(Measure::AInB).max(of(Measure::BInA));
+                of(Measure::Resemblance).max(0.5 * contained)
+            };
+            let mut later = self.of_doc.split_off(EARLIEST);
+            later.sort_by(|x, y| value(y).total_cmp(&value(x)).then(x.b.cmp(&y.b)));
+            self.set_aside += (later.len() - BEST) as u64;
+            later.truncate(BEST);
+            later.sort_unstable_by_key(|pair| pair.b);
+            self.of_doc.append(&mut later);
+        }
+        self.pairs.append(&mut self.of_doc);
+    }
+
+    /// What was kept since the last time, and how much was set aside.
+    pub(crate) fn take(&mut self) -> (Vec<Pair>, u64) {
+        (
+            std::mem::take(&mut self.pairs),
+            std::mem::take(&mut self.set_aside),
+        )
+    }
+}
+
+/// What two lists have in common among those that are 0 modulo 2^level.
+pub(crate) fn overlap_at(a: &[u64], b: &[u64], level: u32) -> Overlap {
+    let of_level = |x: &&u64| x.trailing_zeros() >= level;
+    let (mut xs, mut ys) = (a.iter().filter(of_level), b.iter().filter(of_level));
+    let (mut x, mut y) = (xs.next(), ys.next());
+    let mut overlap = Overlap::default();
+    while let (Some(first), Some(second)) = (x, y) {
+        overlap.common += usize::from(first == second);
+        if first <= second {
+            overlap.a += 1;
+            x = xs.next();
+        }
+        if second <= first {
+            overlap.b += 1;
+            y = ys.next();
+        }
+    }
+    overlap.a += usize::from(x.is_some()) + xs.count();
+    overlap.b += usize::from(y.is_some()) + ys.count();
+    overlap
+}
+
+fn to_u32(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

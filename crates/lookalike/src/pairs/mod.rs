@@ -1,0 +1,196 @@
+//! Fingerprints in common → counted pairs of documents.
+//!
+//! ```text
+//! sketches ─► postings ─► groups ─► count ─► judge: Pair or not
+//!             sorted by   documents  how often    resemblance or containment
+//!             fingerprint that share  two meet    above the floor
+//! ```
+//!
+//! A [`Pair`] holds counts, not a verdict: thresholds come later, and any number of them.
+
+pub mod postings;
+
+pub mod groups;
+
+pub mod count;
+
+pub mod judge;
+
+use lookalike_core::estimate::{Estimate, Overlap};
+use lookalike_core::recipe::SketchKind;
+
+use crate::blocks::Record;
+
+/// What the counts of a pair rest on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Basis {
+    /// The fingerprints that are 0 modulo 2^level.
+    Level(u8),
+    /// One fingerprint in the recipe's modulus.
+    Modulus,
+    /// A sample that only resemblance follows from: `of_a` samples, `common` hits.
+    Resemblance,
+    /// All shingles: nothing is estimated.
+    Exact,
+}
+
+impl Basis {
+    fn code(self) -> u32 {
+        match self {
+            Basis::Level(level) => u32::from(level),
+            Basis::Modulus => 0x100,
+            Basis::Resemblance => 0x200,
+            Basis::Exact => 0x400,
+        }
+    }
+
+    fn from_code(code: u32) -> Basis {
+        match code {
+            0x100 => Basis::Modulus,
+            0x200 => Basis::Resemblance,
+            0x400 => Basis::Exact,
+            level => Basis::Level(u8::try_from(level).unwrap_or(64)),
+        }
+    }
+}
+
+/// Two documents and what they have in common, `b < a`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Pair {
+    /// The later document.
+    pub a: u32,
+    /// The earlier one.
+    pub b: u32,
+    /// How many fingerprints both have.
+    pub common: u32,
+    /// How many the later one has, counted on the same basis.
+    pub of_a: u32,
+    /// How many the earlier one has.
+    pub of_b: u32,
+    /// What was counted.
+    pub basis: Basis,
+}
+
+/// Which of a pair's figures.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Measure {
+    /// |A ∩ B| / |A ∪ B|
+    Resemblance,
+    /// |A ∩ B| / |A|
+    AInB,
+    /// |A ∩ B| / |B|
+    BInA,
+}
+
+impl Pair {
+    /// Hits, samples and the share of all shingles that was looked at.
+    fn counts(&self, measure: Measure, kind: SketchKind) -> Option<(usize, usize, f64)> {
+        let overlap = self.overlap();
+        let share = match (self.basis, kind) {
+            (Basis::Exact, _) => 1.0,
+            (Basis::Level(level), _) => 0.5_f64.powi(i32::from(level)),
+            (Basis::Modulus, SketchKind::Mod { modulus }) => 1.0 / modulus as f64,
+            (Basis::Modulus | Basis::Resemblance, _) => 0.0,
+        };
+        let of = match (self.basis, measure) {
+            (Basis::Resemblance, Measure::Resemblance) => overlap.a,
+            (Basis::Resemblance, _) => return None,
+            (_, Measure::Resemblance) => overlap.union(),
+            (_, Measure::AInB) => overlap.a,
+            (_, Measure::BInA) => overlap.b,
+        };
+        Some((overlap.common, of, share))
+    }
+
+    /// The counts as sets have them.
+    pub fn overlap(&self) -> Overlap {
+        Overlap {
+            a: self.of_a as usize,
+            b: self.of_b as usize,
+            common: self.common as usize,
+        }
+    }
+
+    /// A figure with its interval. Absent without a sample, or where the kind of sketch
+    /// does not tell.
+    pub fn estimate(&self, measure: Measure, kind: SketchKind) -> Option<Estimate> {
+        let (hits, of, share) = self.counts(measure, kind)?;
+        Estimate::of(hits, of, share)
+    }
+
+    /// The exact figure, where all shingles were counted.
+    pub fn exact(&self, measure: Measure, kind: SketchKind) -> Option<f64> {
+        match self.basis {
+            Basis::Exact | Basis::Level(0) => Some(self.estimate(measure, kind)?.value),
+            _ => None,
+        }
+    }
+
+    /// How a figure lies to a threshold, told apart by `errors` standard errors.
+    pub fn side(&self, measure: Measure, kind: SketchKind, threshold: f64, errors: f64) -> Side {
+        let Some((hits, of, share)) = self.counts(measure, kind) else {
+            return Side::Below;
+        };
+        if of == 0 {
+            return Side::Below;
+        }
+        let (value, samples) = (hits as f64 / of as f64, of as f64);
+        let unseen = (1.0 - share).clamp(0.0, 1.0);
+        // Were the threshold the true value, estimates would scatter by this much.
+        let error = (threshold * (1.0 - threshold) * unseen / samples).sqrt();
+        // A sample of very few says little, whatever the formula: one more or one less
+        // is always possible where not all was seen.
+        let slack = (errors * error).max(if unseen > 0.0 { 1.0 / samples } else { 0.0 });
+        if unseen > 0.0 && errors > 0.0 && (value - threshold).abs() <= slack {
+            Side::Near
+        } else if value >= threshold {
+            Side::Above
+        } else {
+            Side::Below
+        }
+    }
+}
+
+/// How an estimate lies to a threshold.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Side {
+    /// Surely below, or without evidence.
+    Below,
+    /// Too near to tell.
+    Near,
+    /// Surely at or above.
+    Above,
+}
+
+impl Record for Pair {
+    type Bytes = [u8; 24];
+    const LEN: usize = 24;
+
+    fn to_bytes(self) -> [u8; 24] {
+        let words = [
+            self.a,
+            self.b,
+            self.common,
+            self.of_a,
+            self.of_b,
+            self.basis.code(),
+        ];
+        let mut bytes = [0; 24];
+        for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+            *place = word.to_le_bytes();
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Pair {
+        let word = |i: usize| <u32 as Record>::from_bytes(&bytes[4 * i..4 * i + 4]);
+        Pair {
+            a: word(0),
+            b: word(1),
+            common: word(2),
+            of_a: word(3),
+            of_b: word(4),
+            basis: Basis::from_code(word(5)),
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! ⟨fingerprint, document⟩, sorted: the inverted index.
+//!
+//! ```text
+//! key of a sample, 64 bits:  bucket 16 | rest 32 | not kept 16
+//! postings file: bucket 0: (rest, doc) (rest, doc) … | bucket 1: … | … bucket 65,535
+//! fences file:   for each bucket that is not empty: gap, count       (as varints)
+//!
+//! samples ─► 256 partitions by their first 8 bits ─► each: by bucket, then sorted
+//!            in memory, or spilled once and read once
+//! ```
+//!
+//! Fingerprints are as good as random, so partitions are equal in size and nothing needs
+//! merging. 48 bits are kept: of a hundred million fingerprints one in three million
+//! meets another by chance, and a pair's figures come from whole sketches where it
+//! matters.
+//!
+//! N postings: O(N log N) compares, but in cache; 12 bytes each while they are sorted, of
+//! which no more than the budget in memory; 8 on disk.
+
+use std::ops::Range;
+
+use lookalike_core::recipe::SketchKind;
+
+use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind};
+use crate::storage::{Storage, StorageError};
+
+/// How many partitions there are while postings are sorted.
+pub const PARTITIONS: usize = 256;
+
+/// How many buckets a partition has.
+const BUCKETS: usize = 256;
+
+/// What a sample is found under. Samples that are 0 modulo something have random bits at
+/// the top; the smallest of all, and minima, must be spread first.
+pub fn key(kind: SketchKind, place: usize, sample: u64) -> u64 {
+    // Odd, so that no two samples get one key.
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    match kind {
+        SketchKind::Nested { .. } | SketchKind::Mod { .. } => sample,
+        SketchKind::Min { .. } | SketchKind::MinMod { .. } => sample.wrapping_mul(SPREAD),
+        // A minimum means something only under its own permutation.
+        SketchKind::Perm { .. } => {
+            let mixed =
+                (sample ^ (place as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)).wrapping_mul(SPREAD);
+            (mixed ^ mixed >> 32).wrapping_mul(SPREAD)
+        }
+    }
+}
+
+/// A posting on its way: rest of the key, document, bucket.
+type Loose = (u32, u32, u32);
+
+/// Postings on their way to being sorted.
+pub(crate) struct Partitions<'a> {
+    scratch: &'a dyn Storage,
+    parts: Vec<Vec<Loose>>,
+    spilled: Vec<Option<BlockWriter>>,
+    held: usize,
+    /// How many may be held in memory.
+    most: usize,
+    /// Bytes written to scratch.
+    spilled_len: u64,
+}
+
+impl<'a> Partitions<'a> {
+    /// No postings yet; at most `budget` bytes of them will be in memory.
+    pub(crate) fn new(scratch: &'a dyn Storage, budget: u64) -> Partitions<'a> {
+        let most = usize::try_from(budget / 12).unwrap_or(usize::MAX);
+        Partitions {
+            scratch,
+            parts: (0..PARTITIONS).map(|_| Vec::new()).collect(),
+            spilled: (0..PARTITIONS).map(|_| None).collect(),
+            held: 0,
+            // Growing vectors may hold twice what is in them.
+            most: (most / 2).max(64),
+            spilled_len: 0,
+        }
+    }
+
+    pub(crate) fn push(&mut self, key: u64, doc: u32) -> Result<(), StorageError> {
+        let rest = ((key >> 16) & 0xffff_ffff) as u32;
+        let loose = (rest, doc, (key >> 48) as u32);
+        self.parts[(key >> 56) as usize].push(loose);
+        self.held += 1;
+        if self.held >= self.most {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Result<(), StorageError> {
+        for (i, part) in self.parts.iter_mut().enumerate() {
+            if part.is_empty() {
+                continue;
+            }
+            let file = match &mut self.spilled[i] {
+                Some(file) => file,
+                none => {
+                    let name = format!("sorting-{i:03}.lk");
+                    let id = i as u64;
+                    none.insert(BlockWriter::create(
+                        self.scratch,
+                        &name,
+                        FileKind::Scratch,
+                        id,
+                    )?)
+                }
+            };
+            file.append_records(part)?;
+            self.spilled_len += 12 * part.len() as u64;
+            part.clear();
+        }
+        self.held = 0;
+        Ok(())
+    }
+
+    /// All are there.
+    pub(crate) fn finish(self) -> Result<Sortable<'a>, StorageError> {
+        let mut parts = Vec::with_capacity(PARTITIONS);
+        for (held, spilled) in self.parts.into_iter().zip(self.spilled) {
+            let spilled = spilled.map(BlockWriter::finish_scratch).transpose()?;
+            parts.push((held, spilled));
+        }
+        Ok(Sortable {
+            scratch: self.scratch,
+            parts,
+            spilled_len: self.spilled_len,
+        })
+    }
+}
+
+/// Postings in partitions, to be sorted one by one.
+pub(crate) struct Sortable<'a> {
+    scratch: &'a dyn Storage,
+    parts: Vec<(Vec<Loose>, Option<FileEntry>)>,
+    pub(crate) spilled_len: u64,
+}
+
+/// A partition in order.
+pub(crate) struct Sorted {
+    /// Rest and document in one number, by bucket and then by size.
+    pub(crate) postings: Vec<u64>,
+    /// Where each bucket ends.
+    pub(crate) ends: Vec<usize>,
+}
+
+impl Sorted {
+    /// The postings of a bucket.
+    pub(crate) fn bucket(&self, bucket: usize) -> &[u64] {
+        let from = if bucket == 0 {
+            0
+        } else {
+            self.ends[bucket - 1]
+        };
+        &self.postings[from..self.ends[bucket]]
+    }
+}
+
+impl Sortable<'_> {
+    /// Sorts one partition.
+    pub(crate) fn sort(&self, partition: usize) -> Result<Sorted, StorageError> {
+        let (held, spilled) = &self.parts[partition];
+        let mut ends = vec![0_usize; BUCKETS];
+        let bucket = |loose: &Loose| (loose.2 & 0xff) as usize;
+        let each = |take: &mut dyn FnMut(&Loose)| -> Result<(), StorageError> {
+            if let Some(entry) = spilled {
+                let mut stream = BlockReader::open(self.scratch, entry)?.all_records::<Loose>(8)?;
+                while let Some(batch) = stream.next_batch()? {
+                    batch.iter().for_each(&mut *take);
+                }
+            }
+            held.iter().for_each(take);
+            Ok(())
+        };
+        each(&mut |loose| ends[bucket(loose)] += 1)?;
+        let mut all = 0;
+        for end in &mut ends {
+            all += std::mem::replace(end, all);
+        }
+        let mut postings = vec![0; all];
+        each(&mut |loose| {
+            let place = &mut ends[bucket(loose)];
+            postings[*place] = u64::from(loose.0) << 32 | u64::from(loose.1);
+            *place += 1;
+        })?;
+        let mut from = 0;
+        for &end in &ends {
+            postings[from..end].sort_unstable();
+            from = end;
+        }
+        Ok(Sorted { postings, ends })
+    }
+
+    /// Removes what was spilled.
+    pub(crate) fn remove(&self) -> Result<(), StorageError> {
+        for entry in self
+            .parts
+            .iter()
+            .filter_map(|(_, spilled)| spilled.as_ref())
+        {
+            let removed = self.scratch.remove(&entry.name);
+            removed.map_err(|error| StorageError::io(&entry.name, error))?;
+        }
+        Ok(())
+    }
+}
+
+/// A partition of several segments' postings, in order.
+pub(crate) fn merged(segments: &[Postings], partition: usize) -> Result<Sorted, StorageError> {
+    let mut sorted = Sorted {
+        postings: Vec::new(),
+        ends: Vec::with_capacity(BUCKETS),
+    };
+    let mut buffer = Vec::new();
+    for bucket in partition * BUCKETS..(partition + 1) * BUCKETS {
+        let from = sorted.postings.len();
+        for segment in segments {
+            segment.buckets(bucket..bucket + 1, &mut buffer)?;
+            sorted.postings.extend_from_slice(&buffer);
+        }
+        sorted.postings[from..].sort_unstable();
+        sorted.ends.push(sorted.postings.len());
+    }
+    Ok(sorted)
+}
+
+/// Writes sorted partitions, one after the other.
+pub(crate) struct PostingsWriter {
+    postings: BlockWriter,
+    fences: Vec<u8>,
+    empty: u64,
+    pub(crate) count: u64,
+}
+
+impl PostingsWriter {
+    pub(crate) fn new(postings: BlockWriter) -> PostingsWriter {
+        PostingsWriter {
+            postings,
+            fences: Vec::new(),
+            empty: 0,
+            count: 0,
+        }
+    }
+
+    pub(crate) fn partition(&mut self, sorted: &Sorted) -> Result<(), StorageError> {
+        let mut from = 0;
+        for &end in &sorted.ends {
+            if end == from {
+                self.empty += 1;
+                continue;
+            }
+            put_varint(&mut self.fences, std::mem::take(&mut self.empty));
+            put_varint(&mut self.fences, (end - from) as u64);
+            from = end;
+        }
+        self.count += sorted.postings.len() as u64;
+        self.postings.append_records(&sorted.postings)
+    }
+
+    /// The postings' file and the bytes of the fences.
+    pub(crate) fn finish(self) -> Result<(FileEntry, Vec<u8>), StorageError> {
+        Ok((self.postings.finish()?, self.fences))
+    }
+}
+
+fn put_varint(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push((number & 0x7f) as u8);
+}
+
+fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// The postings of one segment.
+#[derive(Debug)]
+pub struct Postings {
+    reader: BlockReader,
+    /// Where each bucket begins, and where the last ends.
+    starts: Vec<u64>,
+}
+
+impl Postings {
+    /// Opens a segment's postings.
+    pub fn open(
+        storage: &dyn Storage,
+        postings: &FileEntry,
+        fences: &FileEntry,
+    ) -> Result<Postings, StorageError> {
+        let reader = BlockReader::open(storage, postings)?;
+        let bytes = BlockReader::open(storage, fences)?.read_all()?;
+        let wrong = || StorageError::damaged(&fences.name, "its buckets make no sense", None);
+        let mut starts = Vec::with_capacity(PARTITIONS * BUCKETS + 1);
+        let (mut rest, mut position) = (bytes.as_slice(), 0_u64);
+        while !rest.is_empty() {
+            let gap = take_varint(&mut rest).ok_or_else(wrong)?;
+            let count = take_varint(&mut rest).ok_or_else(wrong)?;
+            if gap >= (PARTITIONS * BUCKETS - starts.len()) as u64 {
+                return Err(wrong());
+            }
+            let bucket = starts.len() + usize::try_from(gap).unwrap_or(0);
+            starts.resize(bucket + 1, position);
+            position = position.checked_add(count).ok_or_else(wrong)?;
+        }
+        starts.resize(PARTITIONS * BUCKETS + 1, position);
+        if reader.record_count::<u64>()? != position {
+            return Err(wrong());
+        }
+        Ok(Postings { reader, starts })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The postings of some buckets, rest and document in one number, sorted within each.
+    pub fn buckets(&self, buckets: Range<usize>, out: &mut Vec<u64>) -> Result<(), StorageError> {
+        out.clear();
+        let (from, to) = (self.starts[buckets.start], self.starts[buckets.end]);
+        let mut stream = self.reader.records::<u64>(from..to, 4)?;
+        while let Some(batch) = stream.next_batch()? {
+            out.extend_from_slice(batch);
+        }
+        Ok(())
+    }
+
+    /// How many postings a bucket has.
+    pub fn bucket_len(&self, bucket: usize) -> usize {
+        usize::try_from(self.starts[bucket + 1] - self.starts[bucket]).unwrap_or(usize::MAX)
+    }
+}

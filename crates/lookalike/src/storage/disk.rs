@@ -1,0 +1,193 @@
+//! Files on a disk.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::{Append, ReadAt, Storage};
+
+/// A folder on a disk.
+#[derive(Debug)]
+pub struct Disk {
+    folder: PathBuf,
+}
+
+impl Disk {
+    /// A folder that exists.
+    pub fn new(folder: &Path) -> Disk {
+        Disk {
+            folder: folder.to_owned(),
+        }
+    }
+
+    /// A folder, made if need be, that will still be there after a power cut. Only its
+    /// owner may look into a new one: sketches tell what a text says.
+    pub fn make(folder: &Path) -> io::Result<Disk> {
+        if !folder.is_dir() {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(folder)?;
+            if let Some(parent) = folder.canonicalize()?.parent() {
+                File::open(parent)?.sync_all()?;
+            }
+        }
+        Ok(Disk::new(folder))
+    }
+
+    /// Which folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The place of a file. Names come out of manifests, so one that would lead out of
+    /// the folder is refused.
+    fn place(&self, name: &str) -> io::Result<PathBuf> {
+        if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a plain file name",
+            ));
+        }
+        Ok(self.folder.join(name))
+    }
+}
+
+impl Storage for Disk {
+    fn create(&self, name: &str) -> io::Result<Box<dyn Append>> {
+        let place = self.place(name)?;
+        match fs::remove_file(&place) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(place)?;
+        Ok(Box::new(file))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn ReadAt>> {
+        // Opening a pipe would wait for its other end, for ever.
+        let no_wait = OFlags::NONBLOCK.bits().cast_signed();
+        let file = File::options()
+            .read(true)
+            .custom_flags(no_wait)
+            .open(self.place(name)?)?;
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "not a file"));
+        }
+        let len = about.len();
+        Ok(Box::new(Opened { file, len }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.place(from)?, self.place(to)?)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.place(name)?)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            // A name that is not text is none of ours.
+            if let (Ok(name), true) = (
+                entry.file_name().into_string(),
+                entry.file_type()?.is_file(),
+            ) {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        File::open(&self.folder)?.sync_all()
+    }
+}
+
+impl Append for File {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+struct Opened {
+    file: File,
+    len: u64,
+}
+
+impl ReadAt for Opened {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buffer, offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_file_stays_whole_for_who_has_it_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path());
+        disk.create("a").unwrap().append(b"old").unwrap();
+        let reader = disk.open("a").unwrap();
+        disk.create("a").unwrap().append(b"n").unwrap();
+        let mut bytes = [0; 3];
+        reader.read_at(0, &mut bytes).unwrap();
+        assert_eq!(bytes, *b"old");
+        assert_eq!(disk.open("a").unwrap().len(), 1);
+        let beyond = reader.read_at(1, &mut bytes).unwrap_err();
+        assert_eq!(beyond.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path());
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        fs::create_dir(folder.path().join("folder")).unwrap();
+        for name in ["pipe", "folder"] {
+            let error = disk.open(name).err().expect("not a file");
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{name}");
+        }
+        assert!(disk.list().unwrap().is_empty());
+    }
+
+    #[test]
+    fn only_the_owner_may_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::make(&folder.path().join("new/deep")).unwrap();
+        disk.create("a").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(disk.folder()), 0o700);
+        assert_eq!(mode(&disk.folder().join("a")), 0o600);
+    }
+}

@@ -1,0 +1,56 @@
+//! The only door to the files of a collection: a flat folder of files that are written
+//! once, from front to back, and then only read.
+//!
+//! ```text
+//! create ─► append … append ─► sync ─► (rename) ─► sync_folder     open ─► read_at
+//! ```
+//!
+//! Nothing is ever rewritten in place, so a crash can lose what was not synced and
+//! nothing else. [`disk`] is the real thing; its twin for tests, `sim`, keeps files in
+//! memory and fails, tears and forgets on demand.
+
+use std::fmt;
+use std::io;
+
+pub mod disk;
+mod error;
+#[doc(hidden)]
+pub mod sim;
+
+pub use error::{Damage, Fault, StorageError};
+
+/// A folder of files.
+pub trait Storage: fmt::Debug + Send + Sync {
+    /// Starts a new file. One of that name is removed first, never overwritten: whoever
+    /// has it open keeps what it was.
+    fn create(&self, name: &str) -> io::Result<Box<dyn Append>>;
+    /// Opens a file for reading.
+    fn open(&self, name: &str) -> io::Result<Box<dyn ReadAt>>;
+    /// Gives a file another name, replacing whatever had it, at once or not at all.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// The names of all files, sorted; folders are not ours.
+    fn list(&self) -> io::Result<Vec<String>>;
+    /// Makes creations, renames and removals last.
+    fn sync_folder(&self) -> io::Result<()>;
+}
+
+/// A file being written.
+pub trait Append: Send {
+    /// Adds bytes at the end.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Makes all that was appended last. After an error the file is of no use any more:
+    /// the kernel may have dropped what it could not write.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A file being read.
+#[expect(clippy::len_without_is_empty, reason = "no caller asks")]
+pub trait ReadAt: Send + Sync {
+    /// How many bytes it has.
+    fn len(&self) -> u64;
+    /// Fills `buffer` from an offset on; an error of kind `UnexpectedEof` when the file
+    /// ends before.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+}
