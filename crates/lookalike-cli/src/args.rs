@@ -2,20 +2,33 @@
 
 use std::fs;
 use std::io::Read;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
+use lookalike::add::LEAST_MEMORY;
+use lookalike::collection::Collection;
 use lookalike::core::canonical::{Case, TokenKind};
 use lookalike::core::recipe::{DEFAULT_SEED, MOST_SAMPLES, Recipe, SketchKind};
 use lookalike::core::seed::{Key, Seed};
 use lookalike::core::shingle::{Shingling, Width};
 use lookalike::corpus::document::Format;
+use lookalike::corpus::options::{InputFormat, ReadOptions};
 use lookalike::corpus::unusable::shown;
 
+use crate::commands::add::{AddArgs, processors};
+use crate::commands::cluster::ClusterArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::curve::CurveArgs;
+use crate::commands::dedup::DedupArgs;
+use crate::commands::export::ExportArgs;
+use crate::commands::manual::{CompletionsArgs, ManArgs};
+use crate::commands::members::MembersArgs;
+use crate::commands::plan::PlanArgs;
 use crate::commands::scan::ScanArgs;
 use crate::commands::sketch::SketchArgs;
+use crate::commands::stats::StatsArgs;
+use crate::commands::verify::VerifyArgs;
 use crate::failure::{Exit, Failure};
 
 /// Near-duplicate documents: which are roughly the same, which are roughly contained in another.
@@ -25,8 +38,9 @@ use crate::failure::{Exit, Failure};
 Example: the groups of near-duplicates among some files
   lookalike scan docs/
 
-Exit status: 0 done, 2 usage, 3 done but something could not be read,
-4 nothing usable in the input, 5 a damaged file, 6 an input or output error.
+Exit status: 0 done, 1 not found, 2 usage, 3 done but something was rejected,
+4 nothing usable in the input, 5 a damaged collection or file, 6 an input or output
+error or too little memory, 7 another writer holds the collection.
 LOOKALIKE_SIMD=portable|avx2|avx512 chooses the instructions; the answers are the same.")]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -56,11 +70,25 @@ pub(crate) struct Global {
 }
 
 #[derive(Subcommand)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one, for as long as the program runs"
+)]
 pub(crate) enum Command {
     Scan(ScanArgs),
+    Add(AddArgs),
+    Cluster(ClusterArgs),
+    Export(ExportArgs),
+    Members(MembersArgs),
+    Dedup(Box<DedupArgs>),
+    Plan(Box<PlanArgs>),
+    Stats(StatsArgs),
+    Verify(VerifyArgs),
     Compare(CompareArgs),
     Sketch(SketchArgs),
     Curve(CurveArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// How a file becomes shingles.
@@ -163,6 +191,32 @@ fn read_at_most(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
 }
 
 impl RecipeArgs {
+    /// Whether nothing was typed that another recipe would follow from.
+    pub(crate) fn is_default(&self) -> bool {
+        let ShingleArgs {
+            token,
+            shingle,
+            labelled,
+            keep_case,
+            format: _,
+        } = &self.shingles;
+        *token == TokenKind::default()
+            && shingle.is_none()
+            && !labelled
+            && !keep_case
+            && self.sketch.is_none()
+            && self.samples.is_none()
+            && self.seed.is_none()
+    }
+
+    /// The secret, if one was named.
+    pub(crate) fn key(&self) -> Result<Option<Key>, Failure> {
+        match self.seed()? {
+            Seed::Secret(key) => Ok(Some(key)),
+            Seed::Public(_) => Ok(None),
+        }
+    }
+
     /// The recipe as typed; `otherwise` is the sketch where none was named.
     pub(crate) fn recipe(&self, otherwise: SketchKind) -> Result<Recipe, Failure> {
         let named = self.samples.map(|samples| SketchKind::Nested { samples });
@@ -174,24 +228,174 @@ impl RecipeArgs {
     }
 
     fn seed(&self) -> Result<Seed, Failure> {
-        let Some(path) = &self.key_file else {
-            return Ok(Seed::Public(self.seed.unwrap_or(DEFAULT_SEED)));
-        };
-        let hint = "make one with: head -c 32 /dev/urandom > key";
-        let bad = |exit, why: String| Failure {
-            exit,
-            message: format!("cannot use key file `{}`: {why}", shown(path)),
-            hint: hint.to_owned(),
-        };
-        let bytes = read_at_most(path, LONGEST_KEY).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound
-            | std::io::ErrorKind::IsADirectory
-            | std::io::ErrorKind::InvalidInput => bad(Exit::Usage, error.to_string()),
-            _ => bad(Exit::Machine, error.to_string()),
-        })?;
-        let key = Key::from_bytes(&bytes).map_err(|short| bad(Exit::Usage, short.to_string()))?;
-        Ok(Seed::Secret(key))
+        match &self.key_file {
+            None => Ok(Seed::Public(self.seed.unwrap_or(DEFAULT_SEED))),
+            Some(path) => read_key(path).map(Seed::Secret),
+        }
     }
+}
+
+/// The secret in a file.
+fn read_key(path: &Path) -> Result<Key, Failure> {
+    let hint = "make one with: head -c 32 /dev/urandom > key";
+    let bad = |exit, why: String| Failure {
+        exit,
+        message: format!("cannot use key file `{}`: {why}", shown(path)),
+        hint: hint.to_owned(),
+    };
+    let bytes = read_at_most(path, LONGEST_KEY).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound
+        | std::io::ErrorKind::IsADirectory
+        | std::io::ErrorKind::InvalidInput => bad(Exit::Usage, error.to_string()),
+        _ => bad(Exit::Machine, error.to_string()),
+    })?;
+    Key::from_bytes(&bytes).map_err(|short| bad(Exit::Usage, short.to_string()))
+}
+
+/// The secret of a collection that was made with one.
+#[derive(ClapArgs, Clone)]
+pub(crate) struct KeyArgs {
+    /// The secret that the collection was made with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
+}
+
+impl KeyArgs {
+    /// The recipe of a collection.
+    pub(crate) fn recipe(&self, collection: &Collection, folder: &Path) -> Result<Recipe, Failure> {
+        let key = self.key_file.as_deref().map(read_key).transpose()?;
+        collection
+            .recipe(key.as_ref())
+            .map_err(|fault| Failure::from_recipe(folder, &fault))
+    }
+}
+
+/// How inputs are read.
+#[derive(ClapArgs, Clone)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct InputArgs {
+    /// The field with the text; dots reach into nested fields
+    #[arg(long, value_name = "FIELD", default_value = "text")]
+    text_field: String,
+
+    /// The field with the id
+    #[arg(long, value_name = "FIELD", default_value = "id")]
+    id_field: String,
+
+    /// The field with the URL
+    #[arg(long, value_name = "FIELD", default_value = "url")]
+    url_field: String,
+
+    /// The field with the date
+    #[arg(long, value_name = "FIELD", default_value = "date")]
+    date_field: String,
+
+    /// What the inputs are, where their first bytes do not tell: auto, warc, wacz, jsonl,
+    /// csv, parquet or document
+    #[arg(long, value_name = "FORMAT", default_value_t)]
+    input_format: InputFormat,
+
+    /// Reject documents with more bytes of text
+    #[arg(long, value_name = "BYTES", default_value = "16M", value_parser = size)]
+    max_document: u64,
+
+    /// Reject longer lines
+    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = size)]
+    max_line: u64,
+
+    /// Reject records and files with more bytes, decoded
+    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = size)]
+    max_record: u64,
+
+    /// Also read files and folders whose name begins with a dot
+    #[arg(long)]
+    hidden: bool,
+}
+
+impl InputArgs {
+    pub(crate) fn options(&self, shingles: &ShingleArgs) -> ReadOptions {
+        let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let mut options = ReadOptions {
+            input: self.input_format,
+            text_field: self.text_field.clone(),
+            id_field: self.id_field.clone(),
+            url_field: self.url_field.clone(),
+            date_field: self.date_field.clone(),
+            tokens: shingles.token,
+            format: shingles.format,
+            hidden: self.hidden,
+            ..ReadOptions::default()
+        };
+        options.limits.document = number(self.max_document);
+        options.limits.line = number(self.max_line.max(self.max_document));
+        options.limits.record = number(self.max_record.max(self.max_document));
+        options
+    }
+}
+
+/// What of the machine may be used.
+#[derive(ClapArgs, Clone)]
+#[command(next_help_heading = "Machine")]
+pub(crate) struct MachineArgs {
+    /// Memory for the whole process, as in 512M or 4G [default: a quarter of the machine]
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    memory: Option<u64>,
+
+    /// How many threads work; the answer is the same [default: one a processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+
+    /// The folder for what does not fit in memory [default: the collection]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) scratch: Option<PathBuf>,
+}
+
+impl MachineArgs {
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        self.threads.unwrap_or_else(processors)
+    }
+
+    /// The memory that may be used, or why that is too little.
+    pub(crate) fn memory(&self) -> Result<u64, Failure> {
+        let memory = self.memory.unwrap_or_else(quarter_of_the_machine);
+        if memory >= LEAST_MEMORY {
+            return Ok(memory);
+        }
+        Err(Failure {
+            exit: Exit::Machine,
+            message: format!("--memory {memory} is too little"),
+            hint: format!("give at least {} MiB", LEAST_MEMORY >> 20),
+        })
+    }
+}
+
+fn quarter_of_the_machine() -> u64 {
+    let facts = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = facts
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"));
+    let kilobytes = total.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+    let quarter: u64 = kilobytes.unwrap_or(4_u64 << 20) * 1024 / 4;
+    quarter.max(LEAST_MEMORY)
+}
+
+/// A number of bytes: 4096, 512M, 4G.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let wrong = || "a size is written 4096, 64K, 512M or 4G".to_owned();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number
+        .checked_mul(1 << shift)
+        .filter(|&bytes| bytes > 0)
+        .ok_or_else(wrong)
 }
 
 /// The widest shingle that may be asked for. Wider ones would only ever be whole

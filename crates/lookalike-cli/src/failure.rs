@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use lookalike::add::AddError;
+use lookalike::collection::state::RecipeFault;
 use lookalike::corpus::unusable::{Unusable, UnusableFile, shown};
 
 /// The exit statuses of the program. Scripts rely on them.
@@ -14,6 +16,8 @@ use lookalike::corpus::unusable::{Unusable, UnusableFile, shown};
 pub(crate) enum Exit {
     /// All done.
     Done = 0,
+    /// What was asked for is not there.
+    NotFound = 1,
     /// The arguments make no sense, or not together.
     Usage = 2,
     /// Done, but something asked for could not be read.
@@ -24,6 +28,8 @@ pub(crate) enum Exit {
     Damaged = 5,
     /// The machine refused: disk, memory, input or output.
     Machine = 6,
+    /// Another writer holds the collection.
+    Locked = 7,
 }
 
 impl From<Exit> for ExitCode {
@@ -75,6 +81,35 @@ impl Failure {
             exit: Exit::Usage,
             message: message.into(),
             hint: hint.into(),
+        }
+    }
+
+    /// A sweep that was not added, or a clustering not made.
+    pub(crate) fn from_add(folder: &Path, error: AddError) -> Failure {
+        match error {
+            AddError::Collection(error) => Failure::from_collection(folder, &error),
+            AddError::OtherRecipe(old, new) => Failure::usage(
+                format!("`{}` was made with recipe {old}, not {new}", shown(folder)),
+                "leave out the options of the recipe, or make another collection",
+            ),
+            other => Failure {
+                exit: Exit::Machine,
+                message: other.to_string(),
+                hint: "allow more with --memory".to_owned(),
+            },
+        }
+    }
+
+    /// A collection whose recipe cannot be had.
+    pub(crate) fn from_recipe(folder: &Path, fault: &RecipeFault) -> Failure {
+        let exit = match fault {
+            RecipeFault::Damaged => Exit::Damaged,
+            _ => Exit::Usage,
+        };
+        Failure {
+            exit,
+            message: format!("cannot use collection `{}`: {fault}", shown(folder)),
+            hint: "see what it was made with: lookalike stats COLLECTION".to_owned(),
         }
     }
 

@@ -14,6 +14,8 @@ mod failure;
 
 mod input;
 
+mod collection;
+
 mod commands;
 
 mod output;

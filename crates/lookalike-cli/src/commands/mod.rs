@@ -1,12 +1,30 @@
 //! One file for each command of the program.
 
+pub(crate) mod add;
+
+pub(crate) mod cluster;
+
 pub(crate) mod compare;
 
 pub(crate) mod curve;
 
+pub(crate) mod dedup;
+
+pub(crate) mod export;
+
+pub(crate) mod manual;
+
+pub(crate) mod members;
+
+pub(crate) mod plan;
+
 pub(crate) mod scan;
 
 pub(crate) mod sketch;
+
+pub(crate) mod stats;
+
+pub(crate) mod verify;
 
 use std::env;
 
@@ -23,9 +41,19 @@ pub(crate) fn run(args: Args) -> Result<Exit, Stop> {
     let level = level()?;
     match args.command {
         Command::Scan(scan) => scan.run(args.global),
+        Command::Add(add) => add.run(args.global),
+        Command::Cluster(cluster) => cluster.run(args.global),
+        Command::Export(export) => export.run(args.global),
+        Command::Dedup(dedup) => dedup.run(args.global),
+        Command::Members(members) => members.run(args.global),
+        Command::Plan(plan) => plan.run(args.global),
+        Command::Stats(stats) => stats.run(args.global),
+        Command::Verify(verify) => verify.run(args.global),
         Command::Compare(compare) => compare.run(args.global, level),
         Command::Sketch(sketch) => sketch.run(args.global, level),
         Command::Curve(curve) => curve.run(args.global),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
     }
 }
 

@@ -8,4 +8,8 @@ pub(crate) mod page;
 
 pub(crate) mod plot;
 
+pub(crate) mod progress;
+
 pub(crate) mod text;
+
+pub(crate) mod times;

@@ -6,6 +6,8 @@
 //! | `scan.rs` | folders, and everything one may find in them |
 //! | `sketch.rs` | what is kept, saved sketches |
 //! | `curve.rs` | tables and drawings |
+//! | `collection.rs` | what a collection tells of itself; pages for shells and readers |
+//! | `dedup.rs` | inputs in, copies and predictions out |
 //! | `bad_input.rs` | a line that says what is wrong, the way out, the exit status; never a panic |
 //!
 //! Most tests are a snapshot of status, standard output and standard error. Names of
@@ -13,9 +15,13 @@
 
 mod bad_input;
 
+mod collection;
+
 mod compare;
 
 mod curve;
+
+mod dedup;
 
 mod scan;
 

@@ -1,0 +1,107 @@
+//! A collection that a command was given.
+
+use std::path::Path;
+
+use lookalike::collection::entry::{Entry, Flag};
+use lookalike::collection::{Collection, CollectionError};
+use lookalike::corpus::record::Timestamp;
+use lookalike::corpus::unusable::shown;
+use lookalike::storage::StorageError;
+
+use crate::failure::{Exit, Failure};
+
+/// Opens a collection, or says why not.
+pub(crate) fn open(folder: &Path) -> Result<Collection, Failure> {
+    Collection::open(folder).map_err(|error| Failure::from_collection(folder, &error))
+}
+
+/// When a document was captured, as far as known: by itself, or with its sweep.
+pub(crate) fn date_of(collection: &Collection, doc: u32, entry: &Entry) -> Option<Timestamp> {
+    let sweep = &collection.state().sweeps[collection.sweep_of(doc)];
+    entry.when().or(sweep.date.map(Timestamp))
+}
+
+/// The newest document with a URL, or with that for an id.
+pub(crate) fn find_newest(
+    collection: &Collection,
+    name: &str,
+) -> Result<Option<u32>, StorageError> {
+    let mut docs = collection.find_named(name)?;
+    if docs.is_empty() && !name.contains("://") {
+        docs = with_id(collection, name)?;
+    }
+    let mut newest = None;
+    for doc in docs {
+        let date = date_of(collection, doc, &collection.entry(doc)?);
+        newest = newest.max(Some((date, doc)));
+    }
+    Ok(newest.map(|(_, doc)| doc))
+}
+
+/// Documents that go by a URL are found by it; that they have an id too takes a pass over
+/// all of them.
+fn with_id(collection: &Collection, id: &str) -> Result<Vec<u32>, StorageError> {
+    let mut candidates = Vec::new();
+    collection.each_entry(|doc, entry| {
+        if entry.has(Flag::HasId) && entry.has(Flag::HasUrl) && entry.id_len as usize == id.len() {
+            candidates.push((doc, *entry));
+        }
+    })?;
+    let mut docs = Vec::new();
+    for (doc, entry) in candidates {
+        if collection.strings(doc, &entry)?.0.as_deref() == Some(id) {
+            docs.push(doc);
+        }
+    }
+    Ok(docs)
+}
+
+impl Failure {
+    /// A collection that cannot be used.
+    pub(crate) fn from_collection(folder: &Path, error: &CollectionError) -> Failure {
+        use std::error::Error;
+        let name = shown(folder);
+        let (exit, message, hint) = match error {
+            CollectionError::NotACollection if !folder.exists() => (
+                Exit::NothingUsable,
+                format!("there is no collection `{name}`"),
+                format!("make one with: lookalike add {name} INPUT…"),
+            ),
+            CollectionError::NotACollection => (
+                Exit::NothingUsable,
+                format!("`{name}` is not a collection"),
+                format!("make one with: lookalike add COLLECTION {name}"),
+            ),
+            CollectionError::Locked => (
+                Exit::Locked,
+                format!("another writer holds `{name}`"),
+                "wait until it is done".to_owned(),
+            ),
+            CollectionError::Storage(error) => {
+                let why = error.source().map_or_else(String::new, ToString::to_string);
+                let message = format!("`{name}`, file `{}`: {why}", error.file);
+                if error.is_damage() {
+                    let hint = format!("see what else is wrong with: lookalike verify {name}");
+                    (Exit::Damaged, message, hint)
+                } else if error.is_full_disk() {
+                    let hint =
+                        "make room, then run the same command again: it goes on where it stopped";
+                    (Exit::Machine, message, hint.to_owned())
+                } else {
+                    let hint = "run the same command again when the machine is well: it goes on where it stopped";
+                    let cause = error
+                        .source()
+                        .and_then(Error::source)
+                        .map_or_else(String::new, |cause| format!(": {cause}"));
+                    (Exit::Machine, format!("{message}{cause}"), hint.to_owned())
+                }
+            }
+            _ => (Exit::Damaged, format!("`{name}`: {error}"), String::new()),
+        };
+        Failure {
+            exit,
+            message,
+            hint,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Commands that look at a collection: `stats`, `members`, `verify`; and what is printed
+//! for shells and readers.
+
+use std::fs;
+
+use crate::{Folder, assert_snapshot};
+use serde_json::json;
+
+/// A text of 40 words that no other number shares.
+fn words(number: u32) -> String {
+    let words = (0..40).map(|i| format!("w{number}x{i}"));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn line(id: &str, url: Option<&str>, text: &str) -> String {
+    let mut line = json!({ "id": id, "text": text, "date": "2024-05-01" });
+    if let Some(url) = url {
+        line["url"] = json!(url);
+    }
+    format!("{line}\n")
+}
+
+/// Five pages in one collection: a page, its copy, one with another last word, one alone,
+/// and a new version of that.
+pub(crate) fn with_collection() -> Folder {
+    let (a, b) = (words(1), words(2));
+    let first = [
+        line("a", Some("http://x.org/a"), &a),
+        line("a2", Some("http://y.org/a"), &a),
+        line("a3", Some("http://z.org/a"), &format!("{a} more")),
+        line("b", Some("http://x.org/b"), &b),
+        line("empty", None, "…"),
+    ];
+    let second = [
+        line("b", Some("http://x.org/b"), &words(3)),
+        line("c", None, &words(4)),
+    ];
+    let folder = Folder::with(&[
+        ("first.jsonl", first.concat().as_bytes()),
+        ("second.jsonl", second.concat().as_bytes()),
+        ("note.txt", b"no collection"),
+    ]);
+    for (input, date) in [
+        ("first.jsonl", "2024-05-02"),
+        ("second.jsonl", "2024-06-02"),
+    ] {
+        let ran = folder.run(&format!("add c.lk {input} --date {date} --quiet"));
+        assert_eq!(ran.status, Some(0), "{ran}");
+    }
+    folder
+}
+
+#[test]
+fn a_collection_tells_what_is_in_it() {
+    let folder = with_collection();
+    // Times and disk depend on the machine and the format: they are looked at below.
+    let mut shown = folder.run("stats c.lk");
+    let end = shown.stdout.find("\nDisk\n").expect("a table of files");
+    shown.stdout.truncate(end + 1);
+    assert_snapshot(
+        "stats",
+        &[
+            shown,
+            folder.run("stats none.lk"),
+            folder.run("stats note.txt"),
+            folder.run("stats ."),
+        ],
+    );
+    let all = folder.json("stats c.lk --json");
+    assert_eq!(all["documents"], json!(6));
+    assert_eq!(all["totals"]["read"], json!(7));
+    assert_eq!(all["sweeps"][0]["skipped"], json!({ "no tokens": 1 }));
+    assert_eq!(all["sweeps"][1]["date"], json!("2024-06-02T00:00:00Z"));
+    assert_eq!(
+        all["clusterings"][0]["sizes"],
+        json!([
+            { "from": 1, "to": 1, "clusters": 3, "documents": 3 },
+            { "from": 3, "to": 4, "clusters": 1, "documents": 3 },
+        ])
+    );
+    let kinds = all["disk"]["kinds"].as_object().expect("kinds of files");
+    let bytes: u64 = kinds.values().filter_map(serde_json::Value::as_u64).sum();
+    assert_eq!(all["disk"]["bytes"], json!(bytes));
+}
+
+#[test]
+fn the_cluster_of_a_page_is_listed() {
+    let folder = with_collection();
+    assert_snapshot(
+        "members",
+        &[
+            folder.run("members c.lk http://y.org/a"),
+            folder.run("members c.lk a3 --json"),
+            folder.run("members c.lk http://x.org/b"),
+            folder.run("members c.lk c"),
+            folder.run("members c.lk http://x.org/none"),
+            folder.run("members c.lk a --policy other"),
+            folder.run("members none.lk a"),
+        ],
+    );
+}
+
+#[test]
+fn a_flipped_bit_is_found() {
+    let folder = with_collection();
+    let sound = folder.run("verify c.lk");
+    assert_eq!(sound.status, Some(0), "{sound}");
+    assert!(sound.stdout.starts_with("sound: "), "{sound}");
+    let path = folder.at("c.lk/strings-1.lk");
+    let mut bytes = fs::read(&path).expect("a file of the collection");
+    let last = bytes.len() - 9;
+    bytes[last] ^= 1;
+    fs::write(&path, bytes).expect("written");
+    assert_snapshot(
+        "verify",
+        &[
+            folder.run("verify c.lk"),
+            folder.run("verify none.lk"),
+            folder.run("verify note.txt"),
+        ],
+    );
+    let ran = folder.run("verify c.lk --json");
+    assert_eq!(ran.status, Some(5), "{ran}");
+    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(answer["sound"], json!(false));
+    assert_eq!(answer["faults"][0]["file"], json!("strings-1.lk"));
+    let asked = folder.run("members c.lk http://x.org/a");
+    assert_eq!(asked.status, Some(5), "{asked}");
+}
+
+#[test]
+fn a_missing_file_and_a_damaged_manifest_are_found() {
+    let folder = with_collection();
+    fs::remove_file(folder.at("c.lk/pairs-2.lk")).expect("removed");
+    let ran = folder.run("verify c.lk");
+    assert_eq!(ran.status, Some(5), "{ran}");
+    assert!(ran.stdout.contains("pairs-2.lk: it is missing"), "{ran}");
+    fs::write(folder.at("c.lk/MANIFEST-2"), b"{}").expect("written");
+    let ran = folder.run("verify c.lk");
+    assert_eq!(ran.status, Some(5), "{ran}");
+    assert!(ran.stdout.contains("MANIFEST-2"), "{ran}");
+    assert_eq!(folder.run("stats c.lk").status, Some(5));
+}
+
+#[test]
+fn shells_and_readers_are_served() {
+    let folder = Folder::with(&[]);
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = folder.run(&format!("completions {shell}"));
+        assert_eq!(ran.status, Some(0), "{ran}");
+        assert!(ran.stdout.contains("dedup"), "{shell}");
+    }
+    assert_eq!(folder.run("completions none").status, Some(2));
+    let page = folder.run("man");
+    assert!(page.stdout.contains(".TH lookalike 1"), "{page}");
+    let ran = folder.run("man --output pages");
+    assert_eq!(ran.status, Some(0), "{ran}");
+    assert!(folder.read("pages/lookalike.1").contains("lookalike"));
+    assert!(
+        folder
+            .read("pages/lookalike-members.1")
+            .contains("alternatives")
+    );
+}
