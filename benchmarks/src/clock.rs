@@ -50,6 +50,15 @@ pub fn time_child(command: &mut Command) -> Result<f64> {
     Ok(spent as f64 / 1e9)
 }
 
+/// The most memory this process has held so far, in bytes.
+pub fn peak_memory() -> Result<u64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let mut lines = status.lines().filter_map(|l| l.strip_prefix("VmHWM:"));
+    let line = lines.next().context("Linux keeps VmHWM")?;
+    let number = line.trim().trim_end_matches(" kB").trim();
+    Ok(number.parse::<u64>()? * 1024)
+}
+
 /// The processor, as it names itself.
 pub fn processor() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

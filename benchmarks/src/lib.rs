@@ -15,6 +15,9 @@ pub mod truth_words;
 /// Estimates against exact values, over pairs and seeds.
 pub mod judge;
 
+/// Clusters of whole corpora against exact truth.
+pub mod collections;
+
 /// Figures with their targets.
 pub mod figures;
 
@@ -26,3 +29,18 @@ pub mod bench_corpus;
 
 /// An allocator that counts.
 pub mod counting;
+
+/// Files in a tar stream.
+pub mod tar;
+
+/// Manual pages as text.
+pub mod roff;
+
+/// Words with Zipf's frequencies.
+pub mod vocabulary;
+
+/// Synthetic documents with known truth.
+pub mod synthetic;
+
+/// What a child process cost.
+pub mod child;

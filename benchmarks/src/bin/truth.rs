@@ -1,9 +1,11 @@
 //! `truth CORPORA`: the claims that have a true answer, each against it, in one table.
 //!
 //! Exit status 1 when a target is missed or a corpus is not there (`--allow-missing`
-//! forgives the second). `--seeds N` draws N recipes for each statistical figure.
+//! forgives the second). `--collections` also clusters whole corpora, as `add` and
+//! `cluster` do. `--seeds N` draws N recipes for each statistical figure.
 
 use anyhow::{Context, Result, bail};
+use lookalike::clusters::policy::Policy;
 use lookalike::core::canonical::{Case, TokenKind, Tokens};
 use lookalike::core::estimate::Overlap;
 use lookalike::core::recipe::{Recipe, SketchKind};
@@ -12,6 +14,9 @@ use lookalike::core::shingle::{ShingleIds, Shingling, overlap};
 use lookalike::core::sketch::{Kept, NestedSketch};
 use lookalike::core::sketcher::Sketcher;
 use lookalike::corpus::decode::{EncodingSource, Hints, decode};
+use lookalike_benchmarks::collections::{
+    Files, clusters_by_name, judge_clusters, judge_containment,
+};
 use lookalike_benchmarks::corpora::{self, Corpus, Document};
 use lookalike_benchmarks::figures::{Figures, Target};
 use lookalike_benchmarks::judge::{
@@ -56,6 +61,9 @@ fn main() -> Result<ExitCode> {
         apache(&mut figures, manual, &options.corpora)?;
     }
     distinctness(&mut figures, &all);
+    if options.collections {
+        whole_corpora(&mut figures, &options.corpora)?;
+    }
     Ok(if figures.end() {
         ExitCode::SUCCESS
     } else {
@@ -63,19 +71,124 @@ fn main() -> Result<ExitCode> {
     })
 }
 
+/// Clusters of whole corpora, as `add` and `cluster` make them.
+fn whole_corpora(figures: &mut Figures, corpora: &Path) -> Result<()> {
+    let five = width_of(5);
+    let files = |name: &'static str, names: &[&str], text_field: &'static str| Files {
+        name,
+        paths: names
+            .iter()
+            .map(|file| corpora.join(name).join(file))
+            .collect(),
+        text_field,
+    };
+    let licences = files("licences-spdx", &["texts-2026.jsonl.gz"], "text");
+    let postgres = files(
+        "neardup-postgres-html",
+        &["postgresql-13.warc.gz", "postgresql-17.warc.gz"],
+        "text",
+    );
+    let bills = files("neardup-us-bills", &["docs.jsonl.gz"], "html");
+    for corpus in [&licences, &postgres, &bills] {
+        if corpus.paths.iter().all(|path| path.is_file()) {
+            judge_clusters(figures, corpus, five, &[0.5, 0.8])?;
+        }
+    }
+    let lost = corpora.join("neardup-postgres-html/lost_13_to_17.tsv");
+    if lost.is_file() {
+        let text = corpora::read_text(&lost)?;
+        let folded: Vec<(String, String)> = text
+            .lines()
+            .skip(1)
+            .map(|line| line.split('\t').collect::<Vec<_>>())
+            .filter(|cells| cells[5].parse().is_ok_and(|share: f64| share >= 0.8))
+            .map(|cells| (cells[0].to_owned(), cells[4].to_owned()))
+            .collect();
+        figures.count(
+            "pages folded into longer ones",
+            folded.len(),
+            Target::Is(21.0),
+        );
+        judge_containment(figures, &postgres, five, &folded, Target::AtLeast(19.0))?;
+    }
+    if bills.paths[0].is_file() {
+        let policy = Policy {
+            resemblance: Some(0.4),
+            ..Policy::default()
+        };
+        let (_, stored) = clusters_by_name(&bills, five, &policy)?;
+        figures.count(
+            "neardup-us-bills at 0.4: clusters",
+            usize::try_from(stored.summary.clusters)?,
+            Target::Is(2.0),
+        );
+        figures.count(
+            "neardup-us-bills at 0.4: documents in them",
+            usize::try_from(stored.summary.clustered_documents)?,
+            Target::Is(7.0),
+        );
+    }
+    let manual = files("charset-apache-manual", &["manual.warc.gz"], "text");
+    if manual.paths[0].is_file() {
+        let truth = corpora::read_text(&corpora.join("charset-apache-manual/truth.tsv"))?;
+        let (clusters, _) = clusters_by_name(&manual, width_of(10), &Policy::default())?;
+        let rows: Vec<Vec<&str>> = truth
+            .lines()
+            .skip(1)
+            .map(|line| line.split('\t').collect())
+            .collect();
+        let copies = rows.iter().filter(|row| !row[5].is_empty());
+        let together =
+            |a: &str, b: &str| clusters.contains_key(a) && clusters.get(a) == clusters.get(b);
+        let found = copies.clone().filter(|row| {
+            let original = format!("https://httpd.apache.org/docs/2.4/{}", row[5]);
+            together(row[0], &original)
+        });
+        let found = found.count();
+        figures.count(
+            "charset-apache-manual: identical copies",
+            copies.count(),
+            Target::Is(135.0),
+        );
+        figures.count(
+            "charset-apache-manual: identical copies found",
+            found,
+            Target::Is(135.0),
+        );
+        let originals: Vec<&Vec<&str>> = rows.iter().filter(|row| row[5].is_empty()).collect();
+        let mut joined = 0;
+        for (i, one) in originals.iter().enumerate() {
+            let others = originals[..i]
+                .iter()
+                .filter(|other| other[1] == one[1] && other[2] != one[2]);
+            joined += others.filter(|other| together(one[0], other[0])).count();
+        }
+        figures.count(
+            "charset-apache-manual: translations joined",
+            joined,
+            Target::Is(0.0),
+        );
+    }
+    Ok(())
+}
+
 struct Options {
     corpora: PathBuf,
     allow_missing: bool,
+    /// Also cluster whole corpora.
+    collections: bool,
     seeds: usize,
 }
 
 impl Options {
     fn read() -> Result<Options> {
         let (mut corpora, mut allow_missing, mut seeds) = (None, false, 200);
+        let mut collections = false;
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--allow-missing" => allow_missing = true,
+                "--collections" => collections = true,
                 "--seeds" => {
                     let number = arguments.next().context("--seeds needs a number")?;
                     seeds = number.parse().context("--seeds needs a number")?;
@@ -90,6 +203,7 @@ impl Options {
         Ok(Options {
             corpora: corpora.context("usage: truth CORPORA [--allow-missing] [--seeds N]")?,
             allow_missing,
+            collections,
             seeds,
         })
     }
