@@ -5,7 +5,7 @@ CARGO ?= cargo
 CORPORA ?= ../shared/corpora
 LOOKALIKE = target/release/lookalike
 
-.PHONY: demo build test lint unit doc fuzz-build truth bench soak avx512
+.PHONY: demo build test lint unit clients doc fuzz-build truth truth-collections bench bench-peers bench-scale surprise soak avx512
 
 demo: build
 	@sh demo/tour.sh $(LOOKALIKE)
@@ -13,8 +13,8 @@ demo: build
 build:
 	$(CARGO) build --release --locked -p lookalike-cli
 
-# What CI runs: formatting, lints, documentation, tests, fuzz targets, licences,
-# and the figures on the shared corpora when they are there.
+# What CI runs: formatting, lints, documentation, tests, real clients, fuzz targets,
+# licences, and the figures on the shared corpora when they are there.
 test: lint unit doc fuzz-build
 	@if [ -d "$(CORPORA)" ]; then $(MAKE) truth CORPORA="$(CORPORA)"; \
 	else echo "make truth skipped: no corpora at $(CORPORA)"; fi
@@ -29,12 +29,22 @@ unit:
 	LOOKALIKE_CORPORA="$$(if [ -d '$(CORPORA)' ]; then cd '$(CORPORA)' && pwd; fi)" \
 	  $(CARGO) test --workspace --locked
 
+# pyarrow, DuckDB, Polars, pandas, warcio and wget against the program.
+clients: build
+	LOOKALIKE=$(LOOKALIKE) \
+	  LOOKALIKE_CORPORA="$$(if [ -d '$(CORPORA)' ]; then cd '$(CORPORA)' && pwd; fi)" \
+	  sh scripts/clients
+
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
 # Fuzz targets build with the stable compiler and run a few thousand inputs each.
 fuzz-build:
 	sh scripts/fuzz 5
+
+# The same for clusters of whole corpora.
+truth-collections:
+	$(CARGO) run --release --locked -q -p lookalike-benchmarks --bin truth -- $(CORPORA) --collections --seeds 2
 
 # One table: figure, measured, target.
 truth:
@@ -46,8 +56,25 @@ bench:
 	sh scripts/bench-corpus $(wildcard $(CORPORA))
 	target/release/speed $(NAME)
 
-# Slow: a document of 1 GB, and long fuzzing.
+# Beside an exact program and the libraries people would take instead, on 1 GB of real
+# documents. Needs the network the first time; BENCH_DATA=… says where all is kept.
+bench-peers:
+	scripts/bench-documents
+	scripts/bench-peers
+
+# A million documents and three, piped from the generator.
+bench-scale:
+	$(CARGO) build --release --locked -p lookalike-benchmarks -p lookalike-cli
+	target/release/scale $(NAME)
+
+# Inputs that make other programs slow or wrong, at n, 2n and 4n: one table.
+surprise:
+	$(CARGO) build --release --locked -p lookalike-benchmarks --bin surprise
+	target/release/surprise
+
+# Slow: every fault at every operation, a hundred kills, a document of 1 GB, long fuzzing.
 soak:
+	$(CARGO) test --release --locked -p lookalike --lib --test it -- --ignored soak_
 	$(CARGO) build --release --locked -p lookalike-benchmarks
 	sh scripts/bench-corpus $(wildcard $(CORPORA))
 	target/release/soak
