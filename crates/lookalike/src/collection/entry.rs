@@ -13,8 +13,8 @@
 use crate::blocks::Record;
 use crate::corpus::record::{Offset, Timestamp, When};
 
-/// How a document is the same as an earlier one.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+/// How two documents are the same, from the closest to the loosest.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Grade {
     /// The same bytes.
     Identical = 1,

@@ -24,6 +24,7 @@ use lookalike_core::estimate::Overlap;
 use lookalike_core::recipe::Recipe;
 use lookalike_core::shingle::ShingleIds;
 
+pub use crate::collection::entry::Grade;
 use crate::corpus::document::{Document, Format, Reading};
 use crate::corpus::folder::{self, Found, WalkOptions};
 use crate::corpus::unusable::{Unusable, UnusableFile};
@@ -118,34 +119,6 @@ pub struct Member {
     /// Of which document read before it is a copy, and how good a one: identical,
     /// lexical or shingle.
     pub copy_of: Option<(usize, Grade)>,
-}
-
-/// How two documents are the same, from the closest to the loosest.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Grade {
-    /// The same bytes.
-    Identical,
-    /// The same canonical tokens.
-    Lexical,
-    /// The same shingles.
-    Shingle,
-    /// Enough resemblance.
-    Similar,
-    /// One is contained in the other.
-    Contained,
-}
-
-impl Grade {
-    /// Its name, in reports and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Grade::Identical => "identical",
-            Grade::Lexical => "lexical",
-            Grade::Shingle => "shingle",
-            Grade::Similar => "similar",
-            Grade::Contained => "contained",
-        }
-    }
 }
 
 /// Scans the files under some paths. Whatever is wrong with one file is in

@@ -11,7 +11,8 @@ use arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use arrow::error::ArrowError;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
-use super::{Fault, FieldNames, dates};
+use super::{Fault, FieldNames};
+use crate::corpus::date::when;
 use crate::corpus::record::{Body, Offset, Record, Refused, Timestamp, When};
 
 /// Where the fields are: the names to go down by, from the top.
@@ -278,7 +279,7 @@ impl Dates {
         match self {
             Dates::None => When::Unsaid,
             Dates::Text(text) => match text.get(row) {
-                Some(Ok(text)) => dates::read(text),
+                Some(Ok(text)) => when(text),
                 Some(Err(_)) => When::Unreadable,
                 None => When::Unsaid,
             },

@@ -36,8 +36,6 @@ pub(crate) mod guard;
 
 mod columns;
 
-mod dates;
-
 mod schema;
 
 pub(crate) mod source;
