@@ -5,7 +5,7 @@ CARGO ?= cargo
 CORPORA ?= ../shared/corpora
 LOOKALIKE = target/release/lookalike
 
-.PHONY: demo build test lint unit clients doc fuzz-build truth truth-collections bench bench-peers bench-scale surprise soak avx512
+.PHONY: demo build test lint unit clients doc fuzz-build truth bench bench-peers bench-scale surprise soak avx512
 
 demo: build
 	@sh demo/tour.sh $(LOOKALIKE)
@@ -15,7 +15,7 @@ build:
 
 # What CI runs: formatting, lints, documentation, tests, real clients, fuzz targets,
 # licences, and the figures on the shared corpora when they are there.
-test: lint unit doc fuzz-build
+test: lint unit clients doc fuzz-build
 	@if [ -d "$(CORPORA)" ]; then $(MAKE) truth CORPORA="$(CORPORA)"; \
 	else echo "make truth skipped: no corpora at $(CORPORA)"; fi
 
@@ -41,10 +41,6 @@ doc:
 # Fuzz targets build with the stable compiler and run a few thousand inputs each.
 fuzz-build:
 	sh scripts/fuzz 5
-
-# The same for clusters of whole corpora.
-truth-collections:
-	$(CARGO) run --release --locked -q -p lookalike-benchmarks --bin truth -- $(CORPORA) --collections --seeds 2
 
 # One table: figure, measured, target.
 truth:

@@ -21,8 +21,8 @@ use lookalike::core::shingle::{ShingleIds, Shingling, Width};
 use lookalike::corpus::inputs::Inputs;
 use lookalike::corpus::options::ReadOptions;
 use lookalike::corpus::read::read_source;
+use lookalike::pairs::Pair;
 use lookalike::pairs::judge::Floor;
-use lookalike::pairs::{Measure, Pair};
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -44,6 +44,8 @@ pub struct Files<'a> {
 struct Truth {
     /// Sets of shingles, in the order the reader gives the documents.
     sets: Vec<Vec<u32>>,
+    /// Their URLs.
+    names: Vec<String>,
     /// Later, earlier, overlap, for all pairs with anything much in common.
     pairs: Vec<(u32, u32, Overlap)>,
 }
@@ -70,7 +72,7 @@ fn options(files: &Files<'_>, recipe: &Recipe) -> AddOptions {
 fn truth(files: &Files<'_>, options: &AddOptions) -> Result<Truth> {
     let inputs = Inputs::expand(&files.paths, &options.reading);
     let mut ids = ShingleIds::new(options.recipe.width, Shingling::Set);
-    let mut sets = Vec::new();
+    let (mut sets, mut names) = (Vec::new(), Vec::new());
     for source in &inputs.sources {
         read_source(source, &options.reading, &mut |batch| {
             batch.for_each(&mut |record| {
@@ -80,6 +82,7 @@ fn truth(files: &Files<'_>, options: &AddOptions) -> Result<Truth> {
                     let tokens = document.tokens(&options.recipe);
                     if !tokens.is_empty() {
                         sets.push(ids.set(&tokens));
+                        names.push(record.url.as_deref().unwrap_or_default().to_owned());
                     }
                 }
             });
@@ -113,7 +116,7 @@ fn truth(files: &Files<'_>, options: &AddOptions) -> Result<Truth> {
             }
         }
     }
-    Ok(Truth { sets, pairs })
+    Ok(Truth { sets, names, pairs })
 }
 
 /// Two ways of putting documents together, compared pair by pair.
@@ -240,7 +243,7 @@ pub fn judge_clusters(
                 precision,
             );
             match verify {
-                Verify::None => near_enough(figures, &what, &collection, &truth, threshold)?,
+                Verify::None => near_enough(figures, &what, &collection, &stored, &truth)?,
                 Verify::Exact => {
                     let equal = usize::from(agreement.is_equal);
                     figures.count(&format!("{what}: clusters equal"), equal, Target::Is(1.0));
@@ -265,14 +268,15 @@ fn near_enough(
     figures: &mut Figures,
     what: &str,
     collection: &Collection,
+    stored: &StoredClustering,
     truth: &Truth,
-    threshold: f64,
 ) -> Result<()> {
+    let threshold = stored.policy.resemblance.unwrap_or(1.0);
     let kind = collection.sketch_kind();
+    let policy = &stored.policy;
     let (mut reported, mut near) = (0_usize, 0_usize);
     collection.each_pair(|pair| {
-        let estimate = pair.estimate(Measure::Resemblance, kind);
-        if estimate.is_some_and(|estimate| estimate.value >= threshold) {
+        if policy.links(pair, kind) {
             reported += 1;
             let overlap = true_overlap(truth, pair);
             near += usize::from(overlap.resemblance().is_some_and(|r| r >= threshold - 0.1));
@@ -414,4 +418,57 @@ pub fn clusters_by_name(
         by_name.insert(url.or(id).unwrap_or_default(), clusters[doc as usize]);
     }
     Ok((by_name, stored))
+}
+
+/// A page of a manual in one language.
+pub struct Page<'a> {
+    /// Where it is.
+    pub url: &'a str,
+    /// The page it is a translation of.
+    pub of: &'a str,
+}
+
+/// Counts translations that are put together with each other. Where a page has nothing
+/// much to translate, all its languages are near-duplicates in truth: those are counted
+/// apart, by their exact resemblance.
+pub fn judge_translations(
+    figures: &mut Figures,
+    files: &Files<'_>,
+    cluster_of: impl Fn(&str) -> Option<u32>,
+    pages: &[Page<'_>],
+) -> Result<()> {
+    let options = options(files, &Recipe::default());
+    let truth = truth(files, &options)?;
+    let place_of: HashMap<&str, usize> = (truth.names.iter().enumerate())
+        .map(|(place, name)| (name.as_str(), place))
+        .collect();
+    let (mut different, mut alike) = (0, Vec::new());
+    for (i, one) in pages.iter().enumerate() {
+        for other in pages[..i].iter().filter(|other| other.of == one.of) {
+            if cluster_of(one.url) != cluster_of(other.url) {
+                continue;
+            }
+            let place = |page: &Page<'_>| place_of.get(page.url).context("a page is not there");
+            let sets = [&truth.sets[*place(one)?], &truth.sets[*place(other)?]];
+            let exact = Overlap::of_sorted(sets[0], sets[1]).resemblance();
+            if exact.is_some_and(|exact| exact >= 0.5) {
+                alike.push(one.of);
+            } else {
+                different += 1;
+            }
+        }
+    }
+    let name = files.name;
+    figures.count(
+        &format!("{name}: translations joined, of different text"),
+        different,
+        Target::Is(0.0),
+    );
+    let pairs = alike.len();
+    alike.dedup();
+    figures.note(
+        &format!("{name}: joined with an exact resemblance of 0.5 or more"),
+        &format!("{pairs} pairs, of {}", alike.join(", ")),
+    );
+    Ok(())
 }

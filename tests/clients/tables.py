@@ -25,13 +25,13 @@ PAIRS = """
 COLUMNS = {"documents": DOCUMENTS, "clusters": DOCUMENTS, "pairs": PAIRS}
 
 # A WARC record has no id of the caller's, a document alone no grade of sameness, and an estimate
-# that rests on no sample is absent.
+# that rests on no sample is absent, so is a true value that nobody looked up.
 MAY_BE_NULL = set(
-    "id id_a id_b grade resemblance resemblance_low resemblance_high containment a_in_b b_in_a".split()
+    "id id_a id_b grade resemblance resemblance_low resemblance_high containment a_in_b b_in_a exact".split()
 )
 WHOLE = set("doc offset tokens shingles cluster cluster_size representative a b common".split())
-TRUTH = {"is_representative", "exact"}
-FRACTION = set("resemblance resemblance_low resemblance_high containment a_in_b b_in_a".split())
+TRUTH = {"is_representative"}
+FRACTION = set("resemblance resemblance_low resemblance_high containment a_in_b b_in_a exact".split())
 GRADES = {"identical", "lexical", "shingle", "similar", "contained"}
 
 

@@ -15,7 +15,7 @@ use lookalike::core::sketch::{Kept, NestedSketch};
 use lookalike::core::sketcher::Sketcher;
 use lookalike::corpus::decode::{EncodingSource, Hints, decode};
 use lookalike_benchmarks::collections::{
-    Files, clusters_by_name, judge_clusters, judge_containment,
+    Files, Page, clusters_by_name, judge_clusters, judge_containment, judge_translations,
 };
 use lookalike_benchmarks::corpora::{self, Corpus, Document};
 use lookalike_benchmarks::figures::{Figures, Target};
@@ -61,9 +61,7 @@ fn main() -> Result<ExitCode> {
         apache(&mut figures, manual, &options.corpora)?;
     }
     distinctness(&mut figures, &all);
-    if options.collections {
-        whole_corpora(&mut figures, &options.corpora)?;
-    }
+    whole_corpora(&mut figures, &options.corpora)?;
     Ok(if figures.end() {
         ExitCode::SUCCESS
     } else {
@@ -155,19 +153,15 @@ fn whole_corpora(figures: &mut Figures, corpora: &Path) -> Result<()> {
             found,
             Target::Is(135.0),
         );
-        let originals: Vec<&Vec<&str>> = rows.iter().filter(|row| row[5].is_empty()).collect();
-        let mut joined = 0;
-        for (i, one) in originals.iter().enumerate() {
-            let others = originals[..i]
-                .iter()
-                .filter(|other| other[1] == one[1] && other[2] != one[2]);
-            joined += others.filter(|other| together(one[0], other[0])).count();
-        }
-        figures.count(
-            "charset-apache-manual: translations joined",
-            joined,
-            Target::Is(0.0),
-        );
+        let pages: Vec<Page<'_>> = rows
+            .iter()
+            .filter(|row| row[5].is_empty())
+            .map(|row| Page {
+                url: row[0],
+                of: row[1],
+            })
+            .collect();
+        judge_translations(figures, &manual, |url| clusters.get(url).copied(), &pages)?;
     }
     Ok(())
 }
@@ -175,20 +169,16 @@ fn whole_corpora(figures: &mut Figures, corpora: &Path) -> Result<()> {
 struct Options {
     corpora: PathBuf,
     allow_missing: bool,
-    /// Also cluster whole corpora.
-    collections: bool,
     seeds: usize,
 }
 
 impl Options {
     fn read() -> Result<Options> {
         let (mut corpora, mut allow_missing, mut seeds) = (None, false, 200);
-        let mut collections = false;
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--allow-missing" => allow_missing = true,
-                "--collections" => collections = true,
                 "--seeds" => {
                     let number = arguments.next().context("--seeds needs a number")?;
                     seeds = number.parse().context("--seeds needs a number")?;
@@ -203,7 +193,6 @@ impl Options {
         Ok(Options {
             corpora: corpora.context("usage: truth CORPORA [--allow-missing] [--seeds N]")?,
             allow_missing,
-            collections,
             seeds,
         })
     }

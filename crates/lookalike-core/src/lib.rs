@@ -58,3 +58,5 @@ pub mod acceptance;
 pub mod passages;
 
 pub mod components;
+
+pub mod spread;

@@ -11,13 +11,13 @@ use lookalike::collection::state::{StoredClustering, Summary};
 use lookalike::pairs::Measure;
 use lookalike::storage::StorageError;
 use lookalike::tables::{self, Format, Writer};
-use lookalike::tables::{ClusterRow, DocumentRow, PairRow, SketchRow};
+use lookalike::tables::{DocumentRow, PairRow, QualityRow, SketchRow};
 
 use crate::args::Global;
 use crate::collection::open;
 use crate::failure::{Exit, Failure, Stop};
 
-/// Write a table of a collection: documents, pairs, clusters or sketches
+/// Write a table of a collection: documents, clusters, pairs, quality or sketches
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -48,10 +48,12 @@ pub(crate) struct ExportArgs {
 enum TableName {
     /// One row a document, with its cluster
     Documents,
+    /// The same rows: every document is in a cluster, if only in one of its own
+    Clusters,
     /// The counted pairs
     Pairs,
-    /// One row a cluster of two and more
-    Clusters,
+    /// One row a cluster of two and more: its representative, how like it the others are, flags
+    Quality,
     /// What is kept of each document: as secret as the document
     Sketches,
 }
@@ -68,9 +70,11 @@ impl ExportArgs {
             stored,
         };
         let written = match self.table {
-            TableName::Documents => tables.documents(format, target.writer()?, 1),
+            TableName::Documents | TableName::Clusters => {
+                tables.documents(format, target.writer()?, 1)
+            }
             TableName::Pairs => tables.pairs(format, target.writer()?),
-            TableName::Clusters => tables.clusters(format, target.writer()?),
+            TableName::Quality => tables.quality(format, target.writer()?),
             TableName::Sketches => tables.sketches(format, target.writer()?),
         };
         target.finish(written, &self.collection)?;
@@ -347,15 +351,15 @@ impl Tables<'_> {
         Ok(())
     }
 
-    fn clusters(&self, format: Format, out: Out) -> Result<(), Trouble> {
-        let mut writer = Writer::<tables::Clusters>::new(format, out)?;
+    fn quality(&self, format: Format, out: Out) -> Result<(), Trouble> {
+        let mut writer = Writer::<tables::Quality>::new(format, out)?;
         let collection = self.collection;
         let mut clusters = collection.clustering(self.stored)?.clusters()?;
         while let Some(quality) = clusters.next_record()? {
             let entry = collection.entry(quality.representative)?;
             let (id, url) = collection.strings(quality.representative, &entry)?;
             let flags = quality.marks().collect::<Vec<_>>().join(" ");
-            writer.write(&ClusterRow {
+            writer.write(&QualityRow {
                 cluster: quality.cluster,
                 size: u64::from(quality.size),
                 representative: quality.representative,

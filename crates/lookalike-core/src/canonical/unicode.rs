@@ -46,6 +46,13 @@ pub(super) struct Form {
 }
 
 impl Form {
+    /// Holds the canonical form of a word of ASCII letters and digits, and nothing else.
+    pub(super) fn set_ascii(&mut self, word: &[u8], case: Case) {
+        self.bytes.clear();
+        self.bytes
+            .extend(word.iter().map(|byte| ascii(*byte, case)));
+    }
+
     /// Appends the canonical form of a token, step by step.
     pub(super) fn append(&mut self, token: &str, case: Case) {
         if token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -119,6 +126,7 @@ pub(super) enum Class {
 ///
 /// ```text
 /// bits 0–4 class | 5 alphanumeric | 6 pictographic | 7 simple | 8–28 canonical character
+///      29 a simple letter or digit: a run of them is in one word whatever is around it
 /// ```
 #[derive(Clone, Copy)]
 pub(super) struct Entry(u32);
@@ -126,6 +134,7 @@ pub(super) struct Entry(u32);
 const ALPHANUMERIC: u32 = 1 << 5;
 const PICTOGRAPHIC: u32 = 1 << 6;
 const SIMPLE: u32 = 1 << 7;
+const RUN: u32 = 1 << 29;
 
 const CLASSES: [Class; 18] = [
     Class::Other,
@@ -166,6 +175,9 @@ impl Entry {
                 && stands_alone(only)
             {
                 bits |= SIMPLE | (only as u32) << 8;
+                if matches!(class_of(c), Class::Letter | Class::Numeric) {
+                    bits |= RUN;
+                }
             }
         }
         Entry(bits)
@@ -176,11 +188,23 @@ impl Entry {
         CLASSES[(self.0 & 31) as usize]
     }
 
+    /// Whether it is part of no word, and joins nothing but what extends it.
+    #[inline]
+    pub(super) fn is_other(self) -> bool {
+        self.0 & (31 | ALPHANUMERIC) == Class::Other as u32
+    }
+
+    /// Whether it joins whatever stands before it.
+    #[inline]
+    pub(super) fn extends(self) -> bool {
+        matches!(self.class(), Class::Extend | Class::Zwj)
+    }
+
     /// The canonical character of a simple one.
     #[inline]
     pub(super) fn simple(self) -> Option<char> {
         (self.0 & SIMPLE != 0)
-            .then(|| char::from_u32(self.0 >> 8).unwrap_or(char::REPLACEMENT_CHARACTER))
+            .then(|| char::from_u32(self.0 >> 8 & 0x1f_ffff).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 }
 
@@ -282,13 +306,45 @@ impl Sum<'_> {
     fn add(&mut self, entry: Entry) {
         self.alphanumeric |= entry.0 & ALPHANUMERIC != 0;
         match entry.simple() {
-            Some(c) if c.is_ascii() => self.canonical.bytes.push(c as u8),
-            Some(c) => self
-                .canonical
-                .bytes
-                .extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            Some(c) => push(&mut self.canonical.bytes, c),
             None => self.simple = false,
         }
+    }
+
+    /// Takes letters and digits that need no rule and no normalisation: most of any text.
+    /// The class of the last one, if there is any.
+    #[inline]
+    fn add_run(&mut self, rest: &mut std::str::Chars<'_>, table: &CharTable) -> Option<Class> {
+        // Written without asking for room each time, then copied at once.
+        let (mut written, mut len) = ([0; RUN_BYTES], 0);
+        let (mut ahead, mut last) = (rest.clone(), Entry(0));
+        while let Some(c) = ahead.next() {
+            let entry = table.entry(c);
+            let Some(c) = entry.simple().filter(|_| entry.0 & RUN != 0) else {
+                break;
+            };
+            self.alphanumeric |= entry.0 & ALPHANUMERIC != 0;
+            len += c.encode_utf8(&mut written[len..]).len();
+            last = entry;
+            *rest = ahead.clone();
+            if len > RUN_BYTES - 4 {
+                break;
+            }
+        }
+        self.canonical.bytes.extend_from_slice(&written[..len]);
+        (last.0 & RUN != 0).then(|| last.class())
+    }
+}
+
+/// Bytes of a run that are written at once.
+const RUN_BYTES: usize = 48;
+
+/// Appends a character, a byte at a time: a call of a copying function for two or three
+/// bytes costs more.
+#[inline]
+fn push(bytes: &mut Vec<u8>, c: char) {
+    for &byte in c.encode_utf8(&mut [0; 4]).as_bytes() {
+        bytes.push(byte);
     }
 }
 
@@ -320,24 +376,10 @@ pub(super) fn segment(
     sum.add(entry);
     loop {
         if matches!(last, Class::Letter | Class::Numeric) {
-            // A run of ASCII letters and digits joins without looking at each.
-            let bytes = rest.as_str().as_bytes();
-            let run = bytes
-                .iter()
-                .take_while(|byte| byte.is_ascii_alphanumeric())
-                .count();
-            if let Some(&end) = bytes[..run].last() {
-                sum.canonical
-                    .bytes
-                    .extend(bytes[..run].iter().map(|byte| ascii(*byte, table.case)));
-                sum.alphanumeric = true;
-                last = if end.is_ascii_digit() {
-                    Class::Numeric
-                } else {
-                    Class::Letter
-                };
-                base = last;
-                rest = rest.as_str()[run..].chars();
+            // A run of letters and digits joins without looking at each.
+            if let Some(class) = sum.add_run(&mut rest, table) {
+                last = class;
+                base = class;
             }
         }
         let here = rest.clone();
@@ -614,7 +656,8 @@ mod tests {
         // new token-rule version (recipe.rs) and say so in the changelog under Answers.
         let mut hasher = crc32fast::Hasher::new();
         for c in (0..=0x10_ffff).filter_map(char::from_u32) {
-            hasher.update(&Entry::of(c, Case::Fold).0.to_le_bytes());
+            // What follows from the other bits is no rule of its own.
+            hasher.update(&(Entry::of(c, Case::Fold).0 & !RUN).to_le_bytes());
             hasher.update(canonical_form(c.encode_utf8(&mut [0; 4]), Case::Fold).as_bytes());
         }
         assert_eq!(hasher.finalize(), 1_769_710_319);

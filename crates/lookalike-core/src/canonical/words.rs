@@ -75,16 +75,17 @@ pub(crate) fn alternate<S>(
         }
         let table = CharTable::get(case);
         loop {
-            // What is no word and has nothing attached to it is not worth a look.
-            while let Some(&[here, next]) = bytes[at..].first_chunk()
-                && is_safe(here)
-                && next.is_ascii()
-            {
-                at += 1;
+            at = skip_others(text, at, table);
+            let run = plain_word(&bytes[at..]);
+            if run > 0 {
+                canonical.set_ascii(&bytes[at..at + run], case);
+                word(state, &canonical.bytes);
+                at += run;
+            } else {
+                at = word_at(text, at, table, &mut canonical, &mut |canonical, _| {
+                    word(state, canonical);
+                });
             }
-            at = word_at(text, at, table, &mut canonical, &mut |canonical, _| {
-                word(state, canonical);
-            });
             match bytes.get(at) {
                 None => break,
                 Some(&byte) if is_safe(byte) => {
@@ -96,6 +97,50 @@ pub(crate) fn alternate<S>(
                 Some(_) => {}
             }
         }
+    }
+}
+
+/// The end of what is no word, has nothing attached to it and is attached to nothing:
+/// spaces, punctuation, lines and dashes, none of which needs the rules.
+#[inline]
+fn skip_others(text: &str, mut at: usize, table: &CharTable) -> usize {
+    let bytes = text.as_bytes();
+    while let Some(&[here, next]) = bytes[at..].first_chunk() {
+        if here.is_ascii() {
+            // Nothing joins a safe byte to what stands before it, and none but a mark that
+            // is not ASCII joins it to what follows.
+            let is_alone =
+                is_safe(here) && next.is_ascii() || !WORD[usize::from(here)] && is_safe(next);
+            if !is_alone {
+                break;
+            }
+            at += 1;
+        } else {
+            let mut chars = text[at..].chars();
+            let is_other = |c: char| table.entry(c).is_other();
+            let Some(other) = chars.next().filter(|&c| is_other(c)) else {
+                break;
+            };
+            if chars.next().is_some_and(|c| table.entry(c).extends()) {
+                break;
+            }
+            at += other.len_utf8();
+        }
+    }
+    at
+}
+
+/// The length of the word at the front, if it is of ASCII letters and digits and what
+/// follows never joins it: most words between others are, and need no rules.
+#[inline]
+fn plain_word(bytes: &[u8]) -> usize {
+    let run = bytes
+        .iter()
+        .take_while(|&&byte| WORD[usize::from(byte)])
+        .count();
+    match bytes.get(run) {
+        Some(&byte) if !is_safe(byte) => 0,
+        _ => run,
     }
 }
 
@@ -112,13 +157,41 @@ fn ascii_prefix(bytes: &[u8]) -> usize {
         words.fold(0, |all, word| all | word) & 0x8080_8080_8080_8080 == 0
     };
     let at = 128 * blocks.iter().take_while(is_ascii).count();
-    let rest = &bytes[at..];
-    at + rest
-        .iter()
-        .position(|byte| !byte.is_ascii())
-        .unwrap_or(rest.len())
+    let (words, odd) = bytes[at..].as_chunks::<8>();
+    for (i, word) in words.iter().enumerate() {
+        let others = u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
+        if others != 0 {
+            return at + 8 * i + others.trailing_zeros() as usize / 8;
+        }
+    }
+    let ascii = odd.iter().take_while(|byte| byte.is_ascii()).count();
+    at + 8 * words.len() + ascii
 }
 
+#[inline]
 fn is_safe(byte: u8) -> bool {
-    byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"_'.:,;\"".contains(&byte)
+    SAFE[usize::from(byte)]
 }
+
+/// ASCII letters and digits.
+const WORD: [bool; 256] = {
+    let mut word = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        word[byte as usize] = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    word
+};
+
+const SAFE: [bool; 256] = {
+    let mut safe = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let joins = byte.is_ascii_alphanumeric()
+            || matches!(byte, b'_' | b'\'' | b'.' | b':' | b',' | b';' | b'"');
+        safe[byte as usize] = !joins;
+        byte += 1;
+    }
+    safe
+};

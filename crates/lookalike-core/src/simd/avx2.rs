@@ -1,7 +1,7 @@
 //! The loops with AVX2 and carry-less multiplication.
 
 use super::masks::{Masks, positions};
-use super::portable::find_tokens;
+use super::portable::{find_tokens, short};
 use super::{Fold, Kernel, Scratch};
 use crate::canonical::Case;
 use crate::fingerprint::Mix;
@@ -177,6 +177,30 @@ pub(super) fn fold_token(fold: Fold, lower: &[u8], [start, end]: [u32; 2]) -> u6
         at += 8;
     }
     value
+}
+
+/// The value of any token.
+#[inline]
+#[target_feature(enable = "avx2,pclmulqdq")]
+pub(super) fn token_value(fold: Fold, bytes: &[u8]) -> u64 {
+    let (chunks, rest) = bytes.as_chunks();
+    let Some((first, more)) = chunks.split_first() else {
+        return short(rest);
+    };
+    let constants = Constants::new(fold);
+    let step = |value: u64| {
+        let value = _mm_cvtsi64_si128(value.cast_signed());
+        low(constants.reduce(_mm_clmulepi64_si128::<0x00>(value, constants.step)))
+    };
+    let mut value = u64::from_le_bytes(*first);
+    for chunk in more {
+        value = step(value) ^ u64::from_le_bytes(*chunk);
+    }
+    if rest.is_empty() {
+        value
+    } else {
+        step(value) ^ short(rest)
+    }
 }
 
 /// A modulus in vector registers.

@@ -30,13 +30,38 @@ impl Tables {
     /// [`Rabin::token_value`] by table.
     #[inline]
     pub(super) fn token_value(&self, bytes: &[u8]) -> u64 {
+        let (chunks, rest) = bytes.as_chunks();
         let mut value = 0;
-        for chunk in bytes.chunks(8) {
-            let mut padded = [0; 8];
-            padded[..chunk.len()].copy_from_slice(chunk);
-            value = times(&self.token_step, value) ^ u64::from_le_bytes(padded);
+        for (i, chunk) in chunks.iter().enumerate() {
+            let step = if i == 0 {
+                0
+            } else {
+                times(&self.token_step, value)
+            };
+            value = step ^ u64::from_le_bytes(*chunk);
         }
-        value
+        match (chunks.len(), rest.len()) {
+            (_, 0) => value,
+            (0, _) => short(rest),
+            _ => times(&self.token_step, value) ^ short(rest),
+        }
+    }
+}
+
+/// Up to seven bytes as the lowest of a number: loads that overlap, for a call of a copying
+/// function costs more than all the rest.
+#[inline]
+pub(super) fn short(bytes: &[u8]) -> u64 {
+    let len = bytes.len();
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let last = u64::from(u32::from_le_bytes(*last));
+        return u64::from(u32::from_le_bytes(*first)) | last << (8 * (len - 4));
+    }
+    let at = |i: usize| u64::from(bytes[i]) << (8 * i);
+    if len == 0 {
+        0
+    } else {
+        at(0) | at(len / 2) | at(len - 1)
     }
 }
 

@@ -12,6 +12,7 @@
 
 use super::{NotIncreasing, strictly_increasing};
 use crate::estimate::{Comparison, Overlap};
+use crate::spread::SpreadSort;
 
 /// The fingerprints of one document that are 0 modulo 2^level.
 ///
@@ -143,6 +144,7 @@ pub(crate) struct NestedSampler {
     below: Buffer,
     spare: Buffer,
     seen: Seen,
+    sort: SpreadSort,
 }
 
 impl NestedSampler {
@@ -154,6 +156,7 @@ impl NestedSampler {
             below: Buffer::default(),
             spare: Buffer::default(),
             seen: Seen::new(samples),
+            sort: SpreadSort::default(),
         }
     }
 
@@ -182,7 +185,7 @@ impl NestedSampler {
             self.spare = std::mem::replace(&mut self.kept, all);
             if self.kept.len > self.samples {
                 // It is repetitions that make too many: without them, once more.
-                self.kept.sort_and_dedup();
+                self.kept.sort_and_dedup(&mut self.sort);
                 self.settle();
             }
         }
@@ -229,7 +232,7 @@ impl NestedSampler {
     /// The sketch; the sampler is as new.
     pub(crate) fn finish(&mut self) -> NestedSketch {
         self.settle();
-        self.kept.sort_and_dedup();
+        self.kept.sort_and_dedup(&mut self.sort);
         let sketch = NestedSketch {
             level: self.level,
             kept: self.kept.all().into(),
@@ -276,8 +279,8 @@ impl Buffer {
     }
 
     /// Sorts and removes repetitions.
-    fn sort_and_dedup(&mut self) {
-        self.words[..self.len].sort_unstable();
+    fn sort_and_dedup(&mut self, sort: &mut SpreadSort) {
+        sort.sort(&mut self.words[..self.len]);
         let mut distinct = usize::from(self.len > 0);
         for i in 1..self.len {
             self.words[distinct] = self.words[i];
@@ -361,7 +364,7 @@ mod tests {
         #[test]
         fn buffers_sort_like_std(all in prop::collection::vec(prop_oneof![0_u64..50, any::<u64>()], 0..1500)) {
             let mut buffer = Buffer { len: all.len(), words: all.clone() };
-            buffer.sort_and_dedup();
+            buffer.sort_and_dedup(&mut SpreadSort::default());
             let set: std::collections::BTreeSet<u64> = all.into_iter().collect();
             prop_assert!(buffer.all().iter().eq(&set));
         }

@@ -366,11 +366,7 @@ pub(crate) fn add_in(
     if matches!(recipe.sketch, SketchKind::Nested { .. }) {
         sketches.count_levels()?;
     }
-    let judging = Judging {
-        sketches: &sketches,
-        kind: recipe.sketch,
-        floor: manifest.state.floor,
-    };
+    let judging = Judging::new(&sketches, recipe.sketch, manifest.state.floor);
     let counted = count(scratch, &mut groups, &judging, options.threads, |pair| {
         pairs.append_record(*pair)
     })?;

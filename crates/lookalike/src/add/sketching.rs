@@ -406,7 +406,7 @@ fn payload_name(digest: &str) -> u64 {
 }
 
 /// How long a body is, and the first half of its BLAKE3.
-pub(crate) fn body_name(body: &Body<'_>) -> (u64, u128) {
+fn body_name(body: &Body<'_>) -> (u64, u128) {
     let half = |hash: blake3::Hash| {
         let mut first = [0; 16];
         first.copy_from_slice(&hash.as_bytes()[..16]);

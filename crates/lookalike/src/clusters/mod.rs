@@ -38,7 +38,7 @@ use crate::pairs::{Basis, Measure, Pair, Side};
 use crate::storage::StorageError;
 use policy::{Link, Policy, Verify};
 use table::{Mark, Member, Quality};
-use truth::{Sets, Truth, exact_pair};
+use truth::{Truth, exact_pair};
 
 /// What a clustering is made with.
 #[derive(Clone, Copy, Debug)]
@@ -135,16 +135,14 @@ impl<'a> Run<'a> {
         let wants_all = self.policy.verify == Verify::Exact;
         // What is sure first: much of what is not needs no decision then.
         let mut near = Vec::new();
-        let (policy, kind, sets, exact) = (self.policy, self.kind, &mut self.sets, &self.exact);
-        let mut consider = |pair: &Pair, near: &mut Vec<Pair>| {
-            let known = exact.get(&(pair.a, pair.b)).unwrap_or(pair);
-            match policy.side(known, kind, errors) {
-                Side::Above if !wants_all || known.basis == Basis::Exact => {
-                    sets.join(pair.a, pair.b);
-                }
-                Side::Below => {}
-                Side::Near | Side::Above => near.push(*pair),
+        let (policy, kind, sets) = (self.policy, self.kind, &mut self.sets);
+        let mut consider = |pair: &Pair, near: &mut Vec<Pair>| match policy.side(pair, kind, errors)
+        {
+            Side::Above if !wants_all || pair.basis == Basis::Exact => {
+                sets.join(pair.a, pair.b);
             }
+            Side::Below => {}
+            Side::Near | Side::Above => near.push(*pair),
         };
         self.collection.each_copy(|doc, entry| {
             match entry.grade() {
@@ -161,41 +159,53 @@ impl<'a> Run<'a> {
             consider(pair, &mut near);
             Ok(())
         })?;
-        if wants_all {
-            self.decide(near, false)
-        } else {
+        if !wants_all {
             near.retain(|pair| self.sets.find(pair.a) != self.sets.find(pair.b));
-            self.decide(near, true)
         }
+        self.sort_by_value(&mut near);
+        self.decide(&near)
     }
 
-    /// Decides pairs on their true values. Those already joined by better ones need none,
-    /// unless every value is wanted.
-    fn decide(&mut self, mut near: Vec<Pair>, skip_joined: bool) -> Result<(), StorageError> {
+    /// The best first, and in one order always.
+    fn sort_by_value(&self, near: &mut [Pair]) {
         let kind = self.kind;
         let value = |pair: &Pair| {
-            let of = |measure| pair.estimate(measure, kind).map_or(0.0, |e| e.value);
+            let of = |measure| pair.value(measure, kind).unwrap_or(0.0);
             match (self.policy.resemblance, self.policy.containment) {
                 (Some(_), None) => of(Measure::Resemblance),
                 _ => of(Measure::AInB).max(of(Measure::BInA)),
             }
         };
-        near.sort_by(|x, y| {
-            let by_value = value(y).total_cmp(&value(x));
-            by_value.then((x.a, x.b).cmp(&(y.a, y.b)))
+        near.sort_by_cached_key(|pair| {
+            // Values are not negative: their bits are in the order of themselves.
+            let value = value(pair).to_bits();
+            (std::cmp::Reverse(value), pair.a, pair.b)
         });
-        let (policy, sets, exact, summary) = (
+    }
+
+    /// Decides pairs on their true values; what others have joined meanwhile needs none,
+    /// unless every value is wanted. A value known from an earlier clustering is not read
+    /// again, and decides the same.
+    fn decide(&mut self, near: &[Pair]) -> Result<(), StorageError> {
+        let skip_joined = self.policy.verify != Verify::Exact;
+        let (policy, kind, sets, exact, summary) = (
             self.policy,
+            self.kind,
             &mut self.sets,
             &mut self.exact,
             &mut self.summary,
         );
-        self.truth.bundles(&near, |pairs, full| {
-            for pair in pairs {
+        let unknown = |pair: &Pair| !exact.contains_key(&(pair.a, pair.b));
+        let bundles = self.truth.bundles(near, unknown)?;
+        for bundle in bundles {
+            let full = self.truth.sets(&bundle.documents)?;
+            for pair in &bundle.pairs {
                 if skip_joined && sets.find(pair.a) == sets.find(pair.b) {
                     continue;
                 }
-                let decided = if let Some(known) = exact_pair(pair.a, pair.b, full) {
+                let known = exact.get(&(pair.a, pair.b)).copied();
+                let known = known.or_else(|| exact_pair(pair.a, pair.b, &full));
+                let decided = if let Some(known) = known {
                     summary.verified += 1;
                     exact.insert((pair.a, pair.b), known);
                     known
@@ -207,13 +217,17 @@ impl<'a> Run<'a> {
                     sets.join(pair.a, pair.b);
                 }
             }
-        })
+        }
+        Ok(())
     }
 
     /// What is known of two documents that are no copies: true values, or the sketches'.
+    /// A policy that wants no truth is given none, so that its figures are of one kind.
     fn compare(&self, a: u32, b: u32, buffers: &mut [Vec<u64>; 2]) -> Result<Pair, StorageError> {
         let (a, b) = (a.max(b), a.min(b));
-        if let Some(known) = self.exact.get(&(a, b)) {
+        if self.policy.verify != Verify::None
+            && let Some(known) = self.exact.get(&(a, b))
+        {
             return Ok(*known);
         }
         let [one, other] = buffers;
@@ -231,12 +245,7 @@ impl<'a> Run<'a> {
         let mut members: HashMap<u32, Member> = HashMap::new();
         let mut qualities = Vec::new();
         for family in &families {
-            let full = if self.policy.verify == Verify::Exact {
-                self.truth_of_members(family)?
-            } else {
-                Sets::new()
-            };
-            let quality = self.judge_family(family, &full, &mut buffers, &mut members)?;
+            let quality = self.judge_family(family, &mut buffers, &mut members)?;
             qualities.push(quality);
         }
         for quality in &qualities {
@@ -305,21 +314,35 @@ impl<'a> Run<'a> {
         Ok(families)
     }
 
-    /// All shingles of the documents of a cluster, so that every figure is exact.
-    fn truth_of_members(&mut self, family: &Family) -> Result<Sets, StorageError> {
-        let mut classes: Vec<u32> = family.members.iter().map(|member| member.1).collect();
-        classes.sort_unstable();
-        classes.dedup();
-        if classes.len() < 2 {
-            return Ok(Sets::new());
+    /// Reads the members of a cluster again, so that what is said of each and its
+    /// representative is exact.
+    fn learn_members(&mut self, family: &Family, representative: u32) -> Result<(), StorageError> {
+        let speakers = family.members.iter().map(|member| self.speaker(member));
+        let mut docs: Vec<u32> = speakers.filter(|&doc| doc != representative).collect();
+        docs.sort_unstable();
+        docs.dedup();
+        let exact = &mut self.exact;
+        docs.retain(|&doc| {
+            !exact.contains_key(&(doc.max(representative), doc.min(representative)))
+        });
+        self.truth.with(representative, &docs, |pair| {
+            exact.insert((pair.a, pair.b), *pair);
+        })
+    }
+
+    /// The document that is compared for a member: the one it is a copy of, unless only
+    /// their sketches are known to be the same and every value is to be exact.
+    fn speaker(&self, &(doc, class, grade): &(u32, u32, Option<Grade>)) -> u32 {
+        if self.policy.verify == Verify::Exact && grade == Some(Grade::Shingle) {
+            doc
+        } else {
+            class
         }
-        self.truth.sets(&classes)
     }
 
     fn judge_family(
         &mut self,
         family: &Family,
-        full: &Sets,
         buffers: &mut [Vec<u64>; 2],
         out: &mut HashMap<u32, Member>,
     ) -> Result<Quality, StorageError> {
@@ -328,11 +351,15 @@ impl<'a> Run<'a> {
             Some(representative) => representative,
             None => self.largest(family),
         };
-        let mut of_class: HashMap<u32, Pair> = HashMap::new();
+        if self.policy.verify == Verify::Exact {
+            self.learn_members(family, representative)?;
+        }
+        let mut of_speaker: HashMap<u32, Pair> = HashMap::new();
         let mut resemblances = Vec::with_capacity(family.members.len());
         let (mut is_chain, mut is_identical) = (false, true);
         let mut frame = Frame::new(family);
-        for &(doc, class, grade) in &family.members {
+        for of_family in &family.members {
+            let &(doc, class, grade) = of_family;
             let mut member = Member::alone(doc);
             member.cluster = family.cluster;
             member.size = size;
@@ -340,13 +367,16 @@ impl<'a> Run<'a> {
             member.set_grade(grade);
             is_identical &= grade == Some(Grade::Identical) || class == doc;
             let mut resemblance = 1.0;
-            if class != representative {
-                let pair = if let Some(pair) = of_class.get(&class) {
+            let speaker = self.speaker(of_family);
+            if speaker != representative {
+                let pair = if let Some(pair) = of_speaker.get(&speaker) {
                     *pair
                 } else {
-                    let pair = self.with_representative(class, representative, full, buffers)?;
-                    frame.add(self, class, representative, buffers)?;
-                    of_class.insert(class, pair);
+                    let pair = self.with_representative(speaker, class, representative, buffers)?;
+                    if class != representative {
+                        frame.add(self, class, representative, buffers)?;
+                    }
+                    of_speaker.insert(speaker, pair);
                     pair
                 };
                 is_identical = false;
@@ -391,22 +421,36 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// A document and the one that stands for it, in this order.
+    /// A document and the one that stands for it, in this order. Where its own text could
+    /// not be read, the document it is a copy of speaks for it.
     fn with_representative(
-        &mut self,
+        &self,
+        speaker: u32,
         class: u32,
         representative: u32,
-        full: &Sets,
         buffers: &mut [Vec<u64>; 2],
     ) -> Result<Pair, StorageError> {
-        let (a, b) = (class.max(representative), class.min(representative));
-        let found = if let Some(exact) = exact_pair(a, b, full) {
-            self.exact.insert((a, b), exact);
-            exact
+        let key = (speaker.max(representative), speaker.min(representative));
+        let found = if speaker != class && !self.exact.contains_key(&key) {
+            let head = self.sketches.head(class);
+            if class == representative {
+                shingle_pair(speaker, class, head.samples(), head.level(), self.kind)
+            } else {
+                let of_class = self.compare(class, representative, buffers)?;
+                let of_class = if of_class.a == class {
+                    of_class
+                } else {
+                    turned(of_class)
+                };
+                return Ok(Pair {
+                    a: speaker,
+                    ..of_class
+                });
+            }
         } else {
-            self.compare(a, b, buffers)?
+            self.compare(speaker, representative, buffers)?
         };
-        Ok(if found.a == class {
+        Ok(if found.a == speaker {
             found
         } else {
             turned(found)

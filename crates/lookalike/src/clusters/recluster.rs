@@ -94,11 +94,7 @@ fn recount(
     let name = file_name("pairs", manifest.generation());
     let id = manifest.file_id(&name);
     let mut pairs = BlockWriter::create(storage, &name, FileKind::Pairs, id)?;
-    let judging = Judging {
-        sketches: &sketches,
-        kind: recipe.sketch,
-        floor,
-    };
+    let judging = Judging::new(&sketches, recipe.sketch, floor);
     count(storage, &mut groups, &judging, options.threads, |pair| {
         pairs.append_record(*pair)
     })?;

@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 use super::policy::Verify;
 use super::truth::{Sets, exact_pair};
 use super::{Run, Side};
+use crate::pairs::{Basis, Pair};
 use crate::storage::StorageError;
 
 impl Run<'_> {
@@ -36,44 +37,54 @@ impl Run<'_> {
             if left.len() < 2 {
                 continue;
             }
-            let full = if self.policy.verify == Verify::None {
-                Sets::new()
+            let full = if self.policy.verify != Verify::None && self.truth.fits(&left)? {
+                Some(self.truth.sets(&left)?)
             } else {
-                self.truth.sets(&left)?
+                None
             };
             let size = |doc: u32| {
                 let head = self.sketches.head(doc);
                 (head.samples() as u64) << head.level().min(40)
             };
             left.sort_by_key(|&doc| (std::cmp::Reverse(size(doc)), doc));
-            self.stars_of(left, &full, &mut stars)?;
+            self.stars_of(left, full.as_ref(), &mut stars)?;
         }
         self.stars = Some(stars);
         Ok(())
     }
 
+    /// The stars of a component, given largest first; `full` holds its sets where they
+    /// fit the budget.
     fn stars_of(
         &mut self,
         mut left: Vec<u32>,
-        full: &Sets,
+        full: Option<&Sets>,
         stars: &mut HashMap<u32, u32>,
     ) -> Result<(), StorageError> {
         let mut buffers = [Vec::new(), Vec::new()];
         let errors = self.policy.errors();
         while let Some((&centre, others)) = left.split_first() {
-            let mut rest = Vec::new();
+            let mut pairs = Vec::with_capacity(others.len());
+            let mut unsure = Vec::new();
             for &other in others {
-                let mut pair = self.compare(centre, other, &mut buffers)?;
-                let is_unsure = self.policy.side(&pair, self.kind, errors) == Side::Near
-                    || self.policy.verify == Verify::Exact;
+                let pair = self.compare(centre, other, &mut buffers)?;
+                let is_unsure = self.policy.verify == Verify::Exact
+                    || self.policy.side(&pair, self.kind, errors) == Side::Near;
+                if is_unsure && pair.basis != Basis::Exact {
+                    unsure.push(other);
+                }
+                pairs.push((other, pair, is_unsure));
+            }
+            unsure.sort_unstable();
+            self.learn(centre, &unsure, full)?;
+            let mut rest = Vec::new();
+            for (other, mut pair, is_unsure) in pairs {
                 if is_unsure {
-                    match exact_pair(pair.a, pair.b, full) {
-                        Some(exact) => {
-                            self.summary.verified += 1;
-                            self.exact.insert((exact.a, exact.b), exact);
-                            pair = exact;
-                        }
-                        None => self.summary.by_estimate += 1,
+                    if let Some(exact) = self.exact.get(&(pair.a, pair.b)) {
+                        self.summary.verified += 1;
+                        pair = *exact;
+                    } else {
+                        self.summary.by_estimate += 1;
                     }
                 }
                 if self.policy.links(&pair, self.kind) {
@@ -85,5 +96,28 @@ impl Run<'_> {
             left = rest;
         }
         Ok(())
+    }
+
+    /// Learns the true values of one document and others, from sets at hand or by reading.
+    fn learn(
+        &mut self,
+        centre: u32,
+        others: &[u32],
+        full: Option<&Sets>,
+    ) -> Result<(), StorageError> {
+        let exact = &mut self.exact;
+        let mut keep = |pair: &Pair| {
+            exact.insert((pair.a, pair.b), *pair);
+        };
+        match full {
+            Some(full) => {
+                for &other in others {
+                    let pair = exact_pair(centre.max(other), centre.min(other), full);
+                    pair.iter().for_each(&mut keep);
+                }
+                Ok(())
+            }
+            None => self.truth.with(centre, others, keep),
+        }
     }
 }

@@ -17,8 +17,8 @@ use lookalike_core::components::DisjointSets;
 use lookalike_core::estimate::Overlap;
 use lookalike_core::recipe::Recipe;
 use lookalike_core::sketcher::Sketcher;
+use lookalike_core::spread::SpreadSort;
 
-use crate::add::sketching::body_name;
 use crate::collection::Collection;
 use crate::collection::entry::Entry;
 use crate::corpus::inputs::{Source, SourceKind};
@@ -45,6 +45,15 @@ pub(crate) struct Truth<'a> {
     pub(crate) documents_read: u64,
     /// Documents that could not be.
     pub(crate) documents_lost: u64,
+}
+
+/// Pairs to be decided together.
+#[derive(Default)]
+pub(crate) struct Bundle {
+    /// In the order they are to be decided in.
+    pub(crate) pairs: Vec<Pair>,
+    /// What must be read again for it, increasing.
+    pub(crate) documents: Vec<u32>,
 }
 
 /// Where a document stands, and what is known of it.
@@ -79,25 +88,14 @@ impl<'a> Truth<'a> {
         }
     }
 
-    /// Calls `each` with bundles of pairs, each with the sets of its documents. Within a
-    /// bundle pairs keep their order. The sets of a bundle fit the budget, unless two
-    /// documents do not.
+    /// Puts pairs into bundles that share no document. Within a bundle pairs keep their
+    /// order. The sets of a bundle's documents fit the budget, unless those of one
+    /// component do not. Only documents of pairs that are `wanted` are to be read.
     pub(crate) fn bundles(
-        &mut self,
+        &self,
         pairs: &[Pair],
-        mut each: impl FnMut(&[Pair], &Sets),
-    ) -> Result<(), StorageError> {
-        for bundle in self.bundle(pairs)? {
-            let mut docs: Vec<u32> = bundle.iter().flat_map(|pair| [pair.a, pair.b]).collect();
-            docs.sort_unstable();
-            docs.dedup();
-            let sets = self.sets(&docs)?;
-            each(&bundle, &sets);
-        }
-        Ok(())
-    }
-
-    fn bundle(&self, pairs: &[Pair]) -> Result<Vec<Vec<Pair>>, StorageError> {
+        wanted: impl Fn(&Pair) -> bool,
+    ) -> Result<Vec<Bundle>, StorageError> {
         let mut docs: Vec<u32> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect();
         docs.sort_unstable();
         docs.dedup();
@@ -109,12 +107,10 @@ impl<'a> Truth<'a> {
         for pair in pairs {
             together.join(place(pair.a), place(pair.b));
         }
-        let one_in = self.collection.one_in();
         let mut cost = vec![0_u64; docs.len()];
         for (i, &doc) in docs.iter().enumerate() {
-            let shingles = self.collection.entry(doc)?.shingles(one_in);
             let root = together.find(u32::try_from(i).unwrap_or(u32::MAX));
-            cost[root as usize] += 8 * shingles + 64;
+            cost[root as usize] += self.cost(doc)?;
         }
         // Components in the order of their first document, as many as fit.
         let mut by_root: BTreeMap<u32, Vec<Pair>> = BTreeMap::new();
@@ -122,20 +118,78 @@ impl<'a> Truth<'a> {
             let root = together.find(place(pair.a));
             by_root.entry(root).or_default().push(*pair);
         }
-        let mut bundles: Vec<Vec<Pair>> = Vec::new();
+        let mut bundles: Vec<Bundle> = Vec::new();
         let mut held = u64::MAX;
         for (root, mut pairs) in by_root {
             let cost = cost[root as usize];
             if held.saturating_add(cost) > self.budget {
-                bundles.push(Vec::new());
+                bundles.push(Bundle::default());
                 held = 0;
             }
             held += cost;
             if let Some(bundle) = bundles.last_mut() {
-                bundle.append(&mut pairs);
+                let wanted = pairs.iter().filter(|pair| wanted(pair));
+                bundle
+                    .documents
+                    .extend(wanted.flat_map(|pair| [pair.a, pair.b]));
+                bundle.pairs.append(&mut pairs);
             }
         }
+        for bundle in &mut bundles {
+            bundle.documents.sort_unstable();
+            bundle.documents.dedup();
+        }
         Ok(bundles)
+    }
+
+    /// Whether the sets of some documents fit the budget.
+    pub(crate) fn fits(&self, docs: &[u32]) -> Result<bool, StorageError> {
+        let mut cost = 0;
+        for &doc in docs {
+            cost += self.cost(doc)?;
+        }
+        Ok(cost <= self.budget)
+    }
+
+    /// Bytes that the set of a document takes, about.
+    fn cost(&self, doc: u32) -> Result<u64, StorageError> {
+        let shingles = self
+            .collection
+            .entry(doc)?
+            .shingles(self.collection.one_in());
+        Ok(8 * shingles + 64)
+    }
+
+    /// Calls `each` with the exact pair of one document and every other that can be read,
+    /// in order; as many at a time as the budget holds.
+    pub(crate) fn with(
+        &mut self,
+        one: u32,
+        others: &[u32],
+        mut each: impl FnMut(&Pair),
+    ) -> Result<(), StorageError> {
+        let first = self.cost(one)?;
+        let mut rest = others;
+        while !rest.is_empty() {
+            let (mut held, mut many) = (first, 0);
+            while many < rest.len() && (many == 0 || held <= self.budget) {
+                held += self.cost(rest[many])?;
+                many += 1;
+            }
+            let (now, later) = rest.split_at(many);
+            let mut docs = now.to_vec();
+            docs.push(one);
+            docs.sort_unstable();
+            docs.dedup();
+            let sets = self.sets(&docs)?;
+            for &other in now {
+                if let Some(pair) = exact_pair(one.max(other), one.min(other), &sets) {
+                    each(&pair);
+                }
+            }
+            rest = later;
+        }
+        Ok(())
     }
 
     /// The fingerprints of documents, which must increase.
@@ -175,8 +229,8 @@ impl<'a> Truth<'a> {
         parallel::in_order(
             self.threads,
             tasks.len(),
-            || Sketcher::new(self.recipe),
-            |sketcher, i| Ok::<_, StorageError>(read_again(&tasks[i], sketcher)),
+            || (Sketcher::new(self.recipe), SpreadSort::default()),
+            |(sketcher, sort), i| Ok::<_, StorageError>(read_again(&tasks[i], sketcher, sort)),
             |_, found| {
                 sets.extend(found);
                 Ok(())
@@ -202,7 +256,11 @@ fn can_jump(source: &Source) -> bool {
     }
 }
 
-fn read_again(task: &Task<'_>, sketcher: &mut Sketcher) -> Vec<(u32, Box<[u64]>)> {
+fn read_again(
+    task: &Task<'_>,
+    sketcher: &mut Sketcher,
+    sort: &mut SpreadSort,
+) -> Vec<(u32, Box<[u64]>)> {
     let offsets: Vec<Offset> = task.places.iter().map(|place| Offset(place.0)).collect();
     let mut found = Vec::with_capacity(offsets.len());
     // A source that is gone or cannot be read gives nothing: its documents are missing
@@ -219,15 +277,16 @@ fn read_again(task: &Task<'_>, sketcher: &mut Sketcher) -> Vec<(u32, Box<[u64]>)
             let Ok((_, doc, entry)) = at.map(|at| task.places[at]) else {
                 return;
             };
-            if body_name(&record.body) != (entry.body_len, entry.bytes_name) {
-                return;
-            }
             let Ok(document) = record.document(task.options) else {
                 return;
             };
             let mut all = Vec::new();
             document.fingerprints(sketcher, &mut all);
-            all.sort_unstable();
+            // Another text than was sketched then tells nothing of it.
+            if sketcher.tokens_name().0 != entry.tokens_name {
+                return;
+            }
+            sort.sort(&mut all);
             all.dedup();
             found.push((doc, all.into_boxed_slice()));
         },

@@ -24,8 +24,6 @@ pub struct SketchFile {
     starts: Vec<u64>,
     samples: BlockReader,
     loaded: Option<Vec<u64>>,
-    /// How many samples each document has at the levels above its own.
-    above: Vec<[u16; ABOVE]>,
 }
 
 /// Levels above its own at which a document's samples are counted beforehand: documents
@@ -64,20 +62,7 @@ impl SketchFile {
             starts,
             samples: reader,
             loaded: None,
-            above: Vec::new(),
         })
-    }
-
-    fn place(&self, index: usize) -> (u64, usize) {
-        let from = index / STRIDE * STRIDE;
-        let before: u64 = self.heads[from..index]
-            .iter()
-            .map(|head| head.samples() as u64)
-            .sum();
-        (
-            self.starts[index / STRIDE] + before,
-            self.heads[index].samples(),
-        )
     }
 }
 
@@ -86,19 +71,33 @@ impl SketchFile {
 pub struct Sketches {
     /// In the order of their documents.
     segments: Vec<SketchFile>,
+    /// Of all documents.
+    heads: Vec<SketchHead>,
+    /// How many samples each document has at the levels above its own.
+    above: Vec<[u16; ABOVE]>,
 }
 
 impl Sketches {
     /// Of segments in the order of their documents.
-    pub fn new(segments: Vec<SketchFile>) -> Sketches {
-        Sketches { segments }
+    pub fn new(mut segments: Vec<SketchFile>) -> Sketches {
+        let mut heads = Vec::new();
+        for file in &mut segments {
+            if heads.is_empty() {
+                heads = std::mem::take(&mut file.heads);
+            } else {
+                heads.append(&mut file.heads);
+            }
+        }
+        Sketches {
+            segments,
+            heads,
+            above: Vec::new(),
+        }
     }
 
     /// How many documents there are, copies too.
     pub fn documents(&self) -> u32 {
-        self.segments.last().map_or(0, |last| {
-            last.base + u32::try_from(last.heads.len()).unwrap_or(u32::MAX)
-        })
+        u32::try_from(self.heads.len()).unwrap_or(u32::MAX)
     }
 
     /// Reads all samples into memory if they take no more bytes than this.
@@ -121,50 +120,74 @@ impl Sketches {
     /// Counts the samples of every document at the levels above its own, in one pass:
     /// 8 bytes a document.
     pub fn count_levels(&mut self) -> Result<(), StorageError> {
-        for file in &mut self.segments {
+        let mut above = Vec::with_capacity(self.heads.len());
+        let mut heads = self.heads.iter();
+        for file in &self.segments {
             let mut stream = file.samples.all_records::<u64>(8)?;
-            let mut above = Vec::with_capacity(file.heads.len());
-            for head in &file.heads {
-                let mut counts = [0_u16; ABOVE];
-                for _ in 0..head.samples() {
-                    let Some(sample) = stream.next_record()? else {
-                        break;
-                    };
-                    let over = sample.trailing_zeros().saturating_sub(head.level());
-                    for count in counts.iter_mut().take(over as usize) {
-                        *count = count.saturating_add(1);
+            let (mut counts, mut left) = ([0_u16; ABOVE], 0);
+            let mut level = 0;
+            while let Some(mut batch) = stream.next_batch()? {
+                while !batch.is_empty() {
+                    while left == 0
+                        && let Some(head) = heads.next()
+                    {
+                        (left, level) = (head.samples(), head.level());
+                        if left == 0 {
+                            above.push([0; ABOVE]);
+                        }
                     }
+                    let (of_doc, rest) = batch.split_at(left.min(batch.len()).max(1));
+                    for sample in of_doc {
+                        let over = sample.trailing_zeros().saturating_sub(level);
+                        for (i, count) in (0..).zip(&mut counts) {
+                            *count = count.saturating_add(u16::from(over > i));
+                        }
+                    }
+                    left = left.saturating_sub(of_doc.len());
+                    if left == 0 {
+                        above.push(std::mem::take(&mut counts));
+                    }
+                    batch = rest;
                 }
-                above.push(counts);
             }
-            file.above = above;
         }
+        above.resize(self.heads.len(), [0; ABOVE]);
+        self.above = above;
         Ok(())
     }
 
     /// How many samples a document has at a level, if that is known without reading them.
+    #[inline]
     pub fn samples_at(&self, doc: u32, level: u32) -> Option<usize> {
-        let (file, index) = self.segment(doc);
-        let head = file.heads[index];
+        let head = self.heads[doc as usize];
         match level.checked_sub(head.level())? as usize {
             0 => Some(head.samples()),
             over => {
-                let count = *file.above.get(index)?.get(over - 1)?;
+                let count = *self.above.get(doc as usize)?.get(over - 1)?;
                 (count < u16::MAX).then_some(count.into())
             }
         }
     }
 
-    fn segment(&self, doc: u32) -> (&SketchFile, usize) {
-        let at = self.segments.partition_point(|file| file.base <= doc) - 1;
-        let file = &self.segments[at];
-        (file, (doc - file.base) as usize)
+    /// How large a document's sketch is; nothing for a copy.
+    #[inline]
+    pub fn head(&self, doc: u32) -> SketchHead {
+        self.heads[doc as usize]
     }
 
-    /// How large a document's sketch is; nothing for a copy.
-    pub fn head(&self, doc: u32) -> SketchHead {
-        let (file, index) = self.segment(doc);
-        file.heads[index]
+    /// The file with the samples of a document, where they begin and how many they are.
+    fn place(&self, doc: u32) -> (&SketchFile, u64, usize) {
+        let at = self.segments.partition_point(|file| file.base <= doc) - 1;
+        let file = &self.segments[at];
+        let (base, doc) = (file.base as usize, doc as usize);
+        let stride = (doc - base) / STRIDE;
+        let before = self.heads[base + stride * STRIDE..doc].iter();
+        let before: u64 = before.map(|head| head.samples() as u64).sum();
+        (
+            file,
+            file.starts[stride] + before,
+            self.heads[doc].samples(),
+        )
     }
 
     /// The samples of a document, increasing. `buffer` holds them where they are not in
@@ -174,8 +197,7 @@ impl Sketches {
         doc: u32,
         buffer: &'a mut Vec<u64>,
     ) -> Result<&'a [u64], StorageError> {
-        let (file, index) = self.segment(doc);
-        let (from, count) = file.place(index);
+        let (file, from, count) = self.place(doc);
         if let Some(loaded) = &file.loaded {
             let from = usize::try_from(from).unwrap_or(usize::MAX);
             return Ok(&loaded[from..from + count]);

@@ -9,7 +9,7 @@
 //! on timing.
 
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::comma::{self, Columns};
 use super::lines;
@@ -101,6 +101,37 @@ struct Pieces {
     options: Arc<ReadOptions>,
     bytes: Vec<u8>,
     list: Vec<Piece>,
+    pool: Pool,
+}
+
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        self.pool.give(std::mem::take(&mut self.bytes));
+    }
+}
+
+/// Buffers that go round between the reader and the workers. Given back to the system
+/// each time, their pages would be handed out and cleared once for every byte read.
+#[derive(Clone, Default)]
+struct Pool(Arc<Mutex<Vec<Vec<u8>>>>);
+
+/// Buffers that wait in a pool at most.
+const POOLED: usize = 8;
+
+impl Pool {
+    fn take(&self) -> Vec<u8> {
+        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.pop().unwrap_or_default()
+    }
+
+    fn give(&self, mut buffer: Vec<u8>) {
+        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that a long record has blown up is not kept.
+        if pool.len() < POOLED && buffer.capacity() <= 4 * BATCH_LEN {
+            buffer.clear();
+            pool.push(buffer);
+        }
+    }
 }
 
 impl RawRecords for Pieces {
@@ -153,6 +184,7 @@ pub(crate) struct Gather<'s> {
     sink: &'s mut Sink<'s>,
     bytes: Vec<u8>,
     pieces: Vec<Piece>,
+    pool: Pool,
     /// Bytes of the source read so far.
     pub(crate) position: u64,
 }
@@ -167,8 +199,14 @@ impl<'s> Gather<'s> {
             sink,
             bytes: Vec::new(),
             pieces: Vec::new(),
+            pool: Pool::default(),
             position: 0,
         }
+    }
+
+    /// An empty buffer, perhaps a used one.
+    pub(crate) fn buffer(&self) -> Vec<u8> {
+        self.pool.take()
     }
 
     /// Adds a refusal.
@@ -195,15 +233,11 @@ impl<'s> Gather<'s> {
         buffer: Vec<u8>,
         piece: impl FnOnce(Range<usize>) -> Piece,
     ) -> Result<(), Stopped> {
-        self.bytes = if self.bytes.is_empty() {
-            let range = 0..buffer.len();
-            self.pieces.push(piece(range));
-            buffer
-        } else {
+        if !self.bytes.is_empty() {
             self.flush()?;
-            self.pieces.push(piece(0..buffer.len()));
-            buffer
-        };
+        }
+        self.pieces.push(piece(0..buffer.len()));
+        self.pool.give(std::mem::replace(&mut self.bytes, buffer));
         self.flush()
     }
 
@@ -221,8 +255,9 @@ impl<'s> Gather<'s> {
         }
         let pieces = Pieces {
             options: Arc::clone(&self.options),
-            bytes: std::mem::take(&mut self.bytes),
+            bytes: std::mem::replace(&mut self.bytes, self.pool.take()),
             list: std::mem::take(&mut self.pieces),
+            pool: self.pool.clone(),
         };
         match (self.sink)(Batch::new(pieces, self.position)) {
             ControlFlow::Continue(()) => Ok(()),

@@ -241,8 +241,6 @@ enum Suffix {
     Container(SourceKind),
     /// `.json`: one object, or one a line.
     Json,
-    /// Metadata of a crawl, without any text.
-    Wat,
     /// Another.
     Other,
     None,
@@ -266,7 +264,7 @@ fn suffix(path: &Path) -> Suffix {
         (b".csv", Suffix::Container(SourceKind::Csv)),
         (b".parquet", Suffix::Container(SourceKind::Parquet)),
         (b".wacz", Suffix::Container(SourceKind::Wacz)),
-        (b".wat", Suffix::Wat),
+        (b".wat", Suffix::Container(SourceKind::Warc)),
         (b".json", Suffix::Json),
     ];
     let known = kinds.iter().find(|(end, _)| name.ends_with(end));
@@ -282,7 +280,7 @@ fn kind_of(path: &Path, way: Way, len: u64, options: &ReadOptions) -> Result<Sou
     let kind = match forced(options.input) {
         Some(SourceKind::Document) | None => {
             let is_plain_walk = way == Way::Walked
-                && !matches!(suffix, Suffix::Container(_) | Suffix::Wat)
+                && !matches!(suffix, Suffix::Container(_))
                 && !is_packed_json(path, suffix);
             if is_plain_walk && options.input == InputFormat::Auto {
                 SourceKind::Document
@@ -340,13 +338,8 @@ fn sniff(
         return Ok(document);
     }
     let head = unpacked.peek()?;
-    if head.starts_with(b"WARC/") && suffix != Suffix::Wat {
+    if head.starts_with(b"WARC/") {
         return Ok(SourceKind::Warc);
-    }
-    if suffix == Suffix::Wat {
-        return Err(Halt::format(
-            "a WAT file holds no text; give the WARC or WET file beside it",
-        ));
     }
     if head.starts_with(b"filedesc://") {
         return Err(Halt::format(

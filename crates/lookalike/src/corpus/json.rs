@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! line ─► keys compared with the wanted names ─► the raw values of those ─► text
-//!         └─ every other value is walked over, strings by memchr
+//!         └─ every other value is walked over, strings a block at a time
 //! ```
 //!
 //! Walking costs one pass at some gigabytes a second; only wanted strings are decoded,
@@ -15,8 +15,9 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
+use super::blocks::{self, BLOCK};
 use super::options::JSON_DEPTH;
 
 /// What is wrong with a line.
@@ -194,16 +195,51 @@ impl<'a> Walk<'a> {
     fn string(&mut self) -> Result<&'a [u8], Fault> {
         self.expect(b'"')?;
         let start = self.at;
+        // Whether the byte at hand stands behind a backslash that counts. Kept as a bit:
+        // where escapes are is beyond any branch predictor.
+        let mut escaped = 0;
         loop {
             let rest = self.line.get(self.at..).unwrap_or_default();
-            let Some(next) = memchr2(b'"', b'\\', rest) else {
-                return Err(Fault::Broken(self.line.len()));
+            let Some(block) = rest.first_chunk::<BLOCK>() else {
+                self.at += usize::from(escaped != 0);
+                return self.string_end(start);
             };
-            if rest.get(next) == Some(&b'"') {
-                self.at += next + 1;
+            let quotes = blocks::equal(block, b'"');
+            let mut backslashes = blocks::equal(block, b'\\') & !escaped;
+            if quotes == 0 && backslashes >> (BLOCK - 1) == 0 {
+                escaped = 0;
+                self.at += BLOCK;
+                continue;
+            }
+            let mut over = 0;
+            while backslashes != 0 {
+                let first = backslashes & backslashes.wrapping_neg();
+                escaped |= first << 1;
+                over = first >> (BLOCK - 1);
+                backslashes &= !(first | first << 1);
+            }
+            let ends = quotes & !escaped;
+            if ends != 0 {
+                self.at += ends.trailing_zeros() as usize + 1;
                 return Ok(self.line.get(start..self.at - 1).unwrap_or_default());
             }
-            self.at += next + 2;
+            escaped = over;
+            self.at += BLOCK;
+        }
+    }
+
+    /// The last few bytes of a line in which a string must end.
+    fn string_end(&mut self, start: usize) -> Result<&'a [u8], Fault> {
+        loop {
+            match self.peek() {
+                None => return Err(Fault::Broken(self.line.len())),
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(self.line.get(start..self.at - 1).unwrap_or_default());
+                }
+                Some(b'\\') => self.at += 2,
+                Some(_) => self.at += 1,
+            }
         }
     }
 
@@ -308,52 +344,145 @@ pub(crate) fn elements(raw: &[u8]) -> Option<Vec<&[u8]>> {
 /// The text between the quotes of a string, and how many of its sequences became
 /// U+FFFD; `None` for an escape that does not exist.
 fn unescaped(raw: &[u8]) -> Option<(Cow<'_, str>, usize)> {
-    let (text, mut repaired) = lossy(raw);
-    if memchr(b'\\', text.as_bytes()).is_none() {
-        return Some((text, repaired));
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = &*text;
-    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
-        out.push_str(rest.get(..at)?);
-        let mut escape = rest.get(at + 1..)?.chars();
-        match escape.next()? {
-            'n' => out.push('\n'),
-            '"' => out.push('"'),
-            '\\' => out.push('\\'),
-            't' => out.push('\t'),
-            'r' => out.push('\r'),
-            '/' => out.push('/'),
-            'b' => out.push('\u{8}'),
-            'f' => out.push('\u{c}'),
-            'u' => {
-                let unit = hex(escape.as_str())?;
-                escape = escape.as_str().get(4..)?.chars();
-                let c = match unit {
-                    0xd800..=0xdbff => {
-                        let low = escape.as_str().strip_prefix("\\u").and_then(hex);
-                        let low = low.filter(|low| (0xdc00..=0xdfff).contains(low));
-                        low.and_then(|low| {
-                            escape = escape.as_str().get(6..)?.chars();
-                            char::from_u32(0x1_0000 + ((unit & 0x3ff) << 10) + (low & 0x3ff))
-                        })
-                    }
-                    _ => char::from_u32(unit),
-                };
+    let Some(first) = memchr(b'\\', raw) else {
+        return Some(lossy(raw));
+    };
+    // Escapes are never shorter than what they stand for, so there is room; the stretches
+    // between them are copied in whole blocks, the last of which reaches too far.
+    let mut out = vec![0; raw.len() + BLOCK];
+    out[..first].copy_from_slice(&raw[..first]);
+    let (mut from, mut to, mut repaired) = (first, first, 0);
+    loop {
+        (from, to) = simple_escapes(raw, from, &mut out, to);
+        let [b'\\', escape, rest @ ..] = raw.get(from..)? else {
+            break;
+        };
+        match *SIMPLE.get(usize::from(*escape))? {
+            0 if *escape == b'u' => {
+                let mut behind = rest;
+                let c = unit(&mut behind)?;
                 repaired += usize::from(c.is_none());
-                out.push(c.unwrap_or(char::REPLACEMENT_CHARACTER));
+                let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
+                to += c.encode_utf8(out.get_mut(to..)?).len();
+                from += 2 + rest.len() - behind.len();
             }
-            _ => return None,
+            0 => return None,
+            byte => {
+                *out.get_mut(to)? = byte;
+                (from, to) = (from + 2, to + 1);
+            }
         }
-        rest = escape.as_str();
     }
-    out.push_str(rest);
-    Some((Cow::Owned(out), repaired))
+    if from < raw.len() {
+        // A backslash with nothing behind it.
+        return None;
+    }
+    out.truncate(to);
+    // Escapes are whole characters: what is broken around them stays broken.
+    match blocks::text(out) {
+        Ok(text) => Some((Cow::Owned(text), repaired)),
+        Err(broken) => {
+            let (text, more) = lossy(&broken);
+            Some((Cow::Owned(text.into_owned()), repaired + more))
+        }
+    }
+}
+
+/// The character behind `\u`, for which one or two escapes are taken; nothing for half a
+/// surrogate pair, `None` for what is no escape.
+#[expect(clippy::option_option, reason = "half a pair is read, as no character")]
+fn unit(rest: &mut &[u8]) -> Option<Option<char>> {
+    let unit = hex(rest)?;
+    *rest = rest.get(4..)?;
+    if !(0xd800..=0xdbff).contains(&unit) {
+        return Some(char::from_u32(unit));
+    }
+    let low = rest.strip_prefix(b"\\u").and_then(hex);
+    let Some(low) = low.filter(|low| (0xdc00..=0xdfff).contains(low)) else {
+        return Some(None);
+    };
+    *rest = rest.get(6..)?;
+    Some(char::from_u32(
+        0x1_0000 + ((unit & 0x3ff) << 10) + (low & 0x3ff),
+    ))
+}
+
+/// What the escapes of one letter stand for; 0 for all that are none. A table, for which
+/// of them comes next is beyond any branch predictor.
+const SIMPLE: [u8; 256] = {
+    let mut bytes = [0; 256];
+    let pairs = [
+        *b"n\n", *b"\"\"", *b"\\\\", *b"//", *b"t\t", *b"r\r", *b"b\x08", *b"f\x0c",
+    ];
+    let mut i = 0;
+    while i < pairs.len() {
+        bytes[pairs[i][0] as usize] = pairs[i][1];
+        i += 1;
+    }
+    bytes
+};
+
+/// Copies plain text and undoes escapes of one letter, as far as whole blocks go and then
+/// up to the next backslash; gives where both ended.
+#[inline]
+fn simple_escapes(raw: &[u8], mut from: usize, out: &mut [u8], mut to: usize) -> (usize, usize) {
+    while let Some(block) = raw.get(from..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+        let mut backslashes = blocks::equal(block, b'\\');
+        // Up to here the block is done.
+        let mut done = 0;
+        while backslashes != 0 {
+            let at = backslashes.trailing_zeros() as usize;
+            let Some(&escape) = raw.get(from + at + 1) else {
+                return (from + done, to);
+            };
+            let byte = SIMPLE[usize::from(escape)];
+            copy_block(raw, from + done, out, to);
+            to += at - done;
+            if byte == 0 {
+                return (from + at, to);
+            }
+            if let Some(place) = out.get_mut(to) {
+                *place = byte;
+            }
+            (done, to) = (at + 2, to + 1);
+            // The escape itself, and the letter in case it is a backslash.
+            backslashes &= !(3 << at);
+        }
+        if done < BLOCK {
+            copy_block(raw, from + done, out, to);
+            to += BLOCK - done;
+            done = BLOCK;
+        }
+        from += done;
+    }
+    let rest = raw.get(from..).unwrap_or_default();
+    let end = rest.iter().position(|&byte| byte == b'\\');
+    let plain = end.unwrap_or(rest.len());
+    if let (Some(space), Some(bytes)) = (out.get_mut(to..to + plain), rest.get(..plain)) {
+        space.copy_from_slice(bytes);
+    }
+    (from + plain, to + plain)
+}
+
+/// Copies a block, or what is left of it.
+#[inline]
+fn copy_block(raw: &[u8], from: usize, out: &mut [u8], to: usize) {
+    let (source, space) = (raw.get(from..).unwrap_or_default(), out.get_mut(to..));
+    let space = space.unwrap_or_default();
+    if let (Some(source), Some(space)) = (
+        source.first_chunk::<BLOCK>(),
+        space.first_chunk_mut::<BLOCK>(),
+    ) {
+        *space = *source;
+    } else {
+        let len = source.len().min(space.len());
+        space[..len].copy_from_slice(&source[..len]);
+    }
 }
 
 /// Bytes as text, and how many sequences that are not UTF-8 became U+FFFD.
 pub(crate) fn lossy(bytes: &[u8]) -> (Cow<'_, str>, usize) {
-    if let Ok(text) = str::from_utf8(bytes) {
+    if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
         return (Cow::Borrowed(text), 0);
     }
     let chunks = bytes.utf8_chunks();
@@ -362,8 +491,8 @@ pub(crate) fn lossy(bytes: &[u8]) -> (Cow<'_, str>, usize) {
 }
 
 /// The number that four hexadecimal digits make.
-fn hex(text: &str) -> Option<u32> {
-    let digits = text.as_bytes().get(..4)?;
+fn hex(text: &[u8]) -> Option<u32> {
+    let digits = text.get(..4)?;
     digits.iter().try_fold(0, |number, &digit| {
         Some(number << 4 | char::from(digit).to_digit(16)?)
     })
@@ -490,6 +619,20 @@ mod tests {
                         prop_assert_eq!(elements(raw).map(|all| all.len()), Some(list.len()));
                     }
                 }
+            }
+        }
+
+        #[test]
+        fn escapes_at_any_place_of_a_long_string_are_read_as_serde_does(
+            text in r#"([\\\\"]{1,5}|[a-z\n\té]{1,70}){0,12}"#,
+            cut in 0_usize..900,
+        ) {
+            let line = serde_json::json!({ "z": text, "a": text }).to_string();
+            let [raw] = fields(line.as_bytes(), &["a"]).expect("an object");
+            let read = raw.and_then(scalar);
+            prop_assert_eq!(read, Some(Scalar::Text(text.as_str().into(), 0)));
+            if let Some(part) = line.as_bytes().get(..cut.min(line.len() - 1)) {
+                prop_assert!(fields(part, &["a"]).is_err());
             }
         }
 

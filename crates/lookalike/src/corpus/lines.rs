@@ -40,6 +40,11 @@ pub(crate) trait LineSink {
 
     /// How many bytes of the source were read.
     fn position(&mut self, position: u64);
+
+    /// An empty buffer, perhaps a used one.
+    fn buffer(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 impl LineSink for Gather<'_> {
@@ -58,6 +63,10 @@ impl LineSink for Gather<'_> {
 
     fn position(&mut self, position: u64) {
         self.position = position;
+    }
+
+    fn buffer(&mut self) -> Vec<u8> {
+        Gather::buffer(self)
     }
 }
 
@@ -91,7 +100,7 @@ pub(crate) fn read(
         };
         if let Some(end) = end {
             let end = if is_end { buffer.len() } else { end };
-            let mut tail = Vec::new();
+            let mut tail = sink.buffer();
             tail.extend_from_slice(buffer.get(end..).unwrap_or_default());
             buffer.truncate(end);
             let lines = memchr_iter(b'\n', &buffer).count() as u64;
@@ -420,7 +429,7 @@ pub(crate) fn pick(
 }
 
 /// How many bytes between two wanted places are read rather than jumped over.
-const NEAR: usize = 256 << 10;
+const NEAR: usize = 64 << 10;
 
 /// Reads the wanted lines of a plain file, jumping from one to the next.
 pub(crate) fn jump(
@@ -458,7 +467,7 @@ pub(crate) fn jump(
                 offset += used as u64;
                 continue;
             }
-            if unpacked.read(&mut buffer, 64 << 10)? == Event::End {
+            if unpacked.read(&mut buffer, 32 << 10)? == Event::End {
                 break start..buffer.len();
             }
         };

@@ -29,6 +29,8 @@ pub mod date;
 
 mod unpack;
 
+mod blocks;
+
 mod json;
 
 mod lines;

@@ -50,11 +50,15 @@ pub(crate) struct Counted {
     pub(crate) scratch: u64,
 }
 
+/// Marks a place in a common group.
+const COMMON: u32 = 1 << 31;
+
 /// A chunk made ready: for each new document the places where it is a member.
 struct Ready {
     chunk: Chunk,
     /// Of each new document, where its places begin.
     starts: Vec<u32>,
+    /// Places among the members, those in common groups marked.
     places: Vec<u32>,
     /// The common groups, by size of their documents.
     common: Vec<Range<usize>>,
@@ -90,10 +94,14 @@ impl Ready {
         }
         let mut places = vec![0; starts.last().map_or(0, |&all| all as usize)];
         let mut next = starts.clone();
+        let mut common_left = common.iter().peekable();
         for (place, &member) in chunk.members.iter().enumerate() {
+            while common_left.next_if(|group| group.end <= place).is_some() {}
+            let is_common = common_left.peek().is_some_and(|group| group.start <= place);
             if let Some(i) = (member & !FIRST).checked_sub(base) {
                 // Chunks have fewer than 2^30 members.
-                places[next[i as usize] as usize] = u32::try_from(place).unwrap_or(u32::MAX);
+                let place = u32::try_from(place).unwrap_or(u32::MAX);
+                places[next[i as usize] as usize] = place | if is_common { COMMON } else { 0 };
                 next[i as usize] += 1;
             }
         }
@@ -105,12 +113,9 @@ impl Ready {
         }
     }
 
-    fn common_group(&self, place: usize) -> Option<Range<usize>> {
+    fn common_group(&self, place: usize) -> Range<usize> {
         let at = self.common.partition_point(|group| group.end <= place);
-        self.common
-            .get(at)
-            .filter(|group| group.contains(&place))
-            .cloned()
+        self.common[at].clone()
     }
 
     /// Calls `meet` with each earlier document that shares a group with a new one, once
@@ -118,11 +123,17 @@ impl Ready {
     /// Meeting in a common group is told with a weight of 0: see [`Common`].
     fn meetings(&self, doc: u32, base: u32, mut meet: impl FnMut(u32, u32)) {
         let i = (doc - base) as usize;
-        for &place in &self.places[self.starts[i] as usize..self.starts[i + 1] as usize] {
-            let place = place as usize;
-            if !self.common.is_empty()
-                && let Some(group) = self.common_group(place)
-            {
+        let places = &self.places[self.starts[i] as usize..self.starts[i + 1] as usize];
+        // The groups of a document lie all over the memory. Touched all at once they come
+        // together; one after the other, each is waited for.
+        let touched = places.iter().fold(0, |sum, &place| {
+            sum ^ self.chunk.members[(place & !COMMON) as usize]
+        });
+        std::hint::black_box(touched);
+        for &place in places {
+            if place & COMMON != 0 {
+                let place = (place & !COMMON) as usize;
+                let group = self.common_group(place);
                 let at = place - group.start;
                 let near = at.saturating_sub(NEIGHBOURS)..(at + NEIGHBOURS + 1).min(group.len());
                 let all = if at < HUBS {
@@ -140,7 +151,7 @@ impl Ready {
                 continue;
             }
             // Backwards to the first of the group: all of them earlier.
-            let mut k = place;
+            let mut k = place as usize;
             while self.chunk.members[k] & FIRST == 0 {
                 k -= 1;
                 meet(self.chunk.members[k] & !FIRST, 1);
@@ -174,9 +185,8 @@ impl Counters {
         *count += 2 * times;
     }
 
-    /// Hands out what was counted, by document.
+    /// Hands out what was counted, in no order.
     fn drain(&mut self, mut each: impl FnMut(u32, u32)) {
-        self.met.sort_unstable();
         for doc in self.met.drain(..) {
             each(doc, std::mem::take(&mut self.counts[doc as usize]) / 2);
         }
@@ -233,7 +243,7 @@ pub(crate) fn count(
 ) -> Result<Counted, StorageError> {
     let cap = groups.sizes.cap();
     let base = groups.base();
-    let documents = judging.sketches.documents() as usize;
+    let documents = judging.sketches().documents() as usize;
     let new = documents - base as usize;
     let mut counted = Counted {
         common: groups.sizes.above(cap),
@@ -300,7 +310,9 @@ pub(crate) fn count(
                 for i in range(task) {
                     let doc = doc_at(i);
                     ready.meetings(doc, base, |other, weight| counters.add(other, weight));
+                    let first = out.len();
                     counters.drain(|other, common| out.push((doc, other, common)));
+                    out[first..].sort_unstable();
                 }
                 Ok(out)
             },

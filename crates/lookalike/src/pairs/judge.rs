@@ -39,8 +39,11 @@ impl Default for Floor {
 /// How many standard errors below the floor a pair is still kept.
 const ERRORS: f64 = 3.0;
 
-/// Samples from which on a look at the counts can tell that a pair is hopeless.
-const QUICK: f64 = 64.0;
+/// How many standard errors below the floor a containment is still kept.
+const CONTAINMENT_ERRORS: f64 = 1.0;
+
+/// Up to how many samples of two documents together the least common count is looked up.
+const TABLE: usize = 2048;
 
 /// Earlier documents a document is paired with: its best, and besides them the earliest,
 /// to which most others lead as well.
@@ -50,12 +53,79 @@ const EARLIEST: usize = 8;
 /// What every judge needs.
 #[derive(Debug)]
 pub(crate) struct Judging<'a> {
-    pub(crate) sketches: &'a Sketches,
-    pub(crate) kind: SketchKind,
-    pub(crate) floor: Floor,
+    sketches: &'a Sketches,
+    kind: SketchKind,
+    floor: Floor,
+    /// By the samples of both documents together: how many at least are common where the
+    /// floor of resemblance is reached, however little was sampled.
+    least_resembling: Vec<u32>,
+    /// By the samples of one document: the same for containment.
+    least_contained: Vec<u32>,
 }
 
-impl Judging<'_> {
+impl<'a> Judging<'a> {
+    pub(crate) fn new(sketches: &'a Sketches, kind: SketchKind, floor: Floor) -> Judging<'a> {
+        let reaches = |common, of_a, of_b, measure, threshold, errors| {
+            let pair = Pair {
+                a: 1,
+                b: 0,
+                common,
+                of_a,
+                of_b,
+                // Nothing known of the rest: the widest margin there is.
+                basis: Basis::Level(64),
+            };
+            pair.side(measure, kind, threshold, errors) >= Side::Near
+        };
+        let resembling = |both: u32| {
+            let enough = |&common: &u32| {
+                reaches(
+                    common,
+                    both - common,
+                    common,
+                    Measure::Resemblance,
+                    floor.resemblance,
+                    ERRORS,
+                )
+            };
+            (0..=both / 2).find(enough).unwrap_or(both)
+        };
+        let contained = |of: u32| {
+            let enough = |&common: &u32| {
+                reaches(
+                    common,
+                    of,
+                    common,
+                    Measure::AInB,
+                    floor.containment,
+                    CONTAINMENT_ERRORS,
+                )
+            };
+            (2..=of).find(enough).unwrap_or(u32::MAX)
+        };
+        let table = to_u32(TABLE);
+        Judging {
+            sketches,
+            kind,
+            floor,
+            least_resembling: (0..table).map(resembling).collect(),
+            least_contained: (0..table).map(contained).collect(),
+        }
+    }
+
+    pub(crate) fn sketches(&self) -> &'a Sketches {
+        self.sketches
+    }
+
+    /// Whether so few in common can never be enough, told without division or root: most
+    /// documents that meet have hardly anything in common.
+    #[inline]
+    fn is_hopeless(&self, common: u32, of_a: usize, of_b: usize) -> bool {
+        let least = |table: &[u32], at: usize| table.get(at).copied().unwrap_or(0);
+        common < least(&self.least_resembling, of_a + of_b)
+            && common < least(&self.least_contained, of_a.min(of_b))
+    }
+
     /// The estimated number of shingles of a document, up to a common factor.
     pub(crate) fn size(&self, doc: u32) -> u64 {
         let head = self.sketches.head(doc);
@@ -70,6 +140,7 @@ pub(crate) struct Judge<'a> {
     /// Common fingerprints, which meetings do not count.
     common: &'a Common,
     doc: u32,
+    head: SketchHead,
     has_samples: bool,
     samples: Vec<u64>,
     buffer: Vec<u64>,
@@ -84,6 +155,7 @@ impl<'a> Judge<'a> {
             judging,
             common,
             doc: 0,
+            head: SketchHead(0),
             has_samples: false,
             samples: Vec::new(),
             buffer: Vec::new(),
@@ -96,6 +168,7 @@ impl<'a> Judge<'a> {
     /// Pairs of this document are next.
     pub(crate) fn begin(&mut self, doc: u32) {
         self.doc = doc;
+        self.head = self.judging.sketches.head(doc);
         self.has_samples = false;
     }
 
@@ -106,39 +179,50 @@ impl<'a> Judge<'a> {
         let most = met + to_u32(mine.len().min(theirs.len()));
         let pair = match kind {
             SketchKind::Nested { .. } | SketchKind::Mod { .. } => {
-                let (head, other_head) = (sketches.head(self.doc), sketches.head(other));
-                let level = head.level().max(other_head.level());
-                if self.is_hopeless(most, head, other_head) {
-                    return Ok(());
-                }
+                let level = (self.head.level()).max(sketches.head(other).level());
                 let of_a = sketches.samples_at(self.doc, level);
                 let of_b = sketches.samples_at(other, level);
-                let least = |of: Option<usize>| of.map_or(most, to_u32).max(most);
+                if let (Some(of_a), Some(of_b)) = (of_a, of_b)
+                    && self.judging.is_hopeless(most, of_a, of_b)
+                {
+                    return Ok(());
+                }
                 let basis = match kind {
                     SketchKind::Mod { .. } => Basis::Modulus,
                     _ => Basis::Level(u8::try_from(level).unwrap_or(64)),
                 };
-                let mut pair = Pair {
+                let (common, of_a, of_b) = if let (Some(of_a), Some(of_b)) = (of_a, of_b) {
+                    let common = met + to_u32(Overlap::of_sorted(mine, theirs).common);
+                    if self.judging.is_hopeless(common, of_a, of_b) {
+                        return Ok(());
+                    }
+                    (common, of_a, of_b)
+                } else {
+                    // At best: all uncounted ones in common, and nothing else in the one
+                    // whose size is not known.
+                    let least = |of: Option<usize>| of.map_or(most, to_u32).max(most);
+                    let best = Pair {
+                        a: self.doc,
+                        b: other,
+                        common: most,
+                        of_a: least(of_a),
+                        of_b: least(of_b),
+                        basis,
+                    };
+                    if !self.reaches_floor(&best) {
+                        return Ok(());
+                    }
+                    let overlap = self.overlap_at(other, level)?;
+                    (to_u32(overlap.common), overlap.a, overlap.b)
+                };
+                Pair {
                     a: self.doc,
                     b: other,
-                    common: most,
-                    of_a: least(of_a),
-                    of_b: least(of_b),
+                    common,
+                    of_a: to_u32(of_a),
+                    of_b: to_u32(of_b),
                     basis,
-                };
-                // At best: all uncounted ones in common, and nothing else in the one
-                // whose size is not known.
-                if !self.reaches_floor(&pair) {
-                    return Ok(());
                 }
-                pair.common = met + to_u32(Overlap::of_sorted(mine, theirs).common);
-                if of_a.is_none() || of_b.is_none() {
-                    let overlap = self.overlap_at(other, level)?;
-                    pair.common = to_u32(overlap.common);
-                    pair.of_a = to_u32(overlap.a);
-                    pair.of_b = to_u32(overlap.b);
-                }
-                pair
             }
             SketchKind::Perm { samples, .. } => Pair {
                 a: self.doc,
@@ -166,21 +250,6 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Whether so few can never be enough, told without division or root: most documents
-    /// that meet have hardly anything in common. Only for sketches large enough that the
-    /// floor is far away even by three standard errors.
-    fn is_hopeless(&self, most: u32, one: SketchHead, other: SketchHead) -> bool {
-        let (a, b) = (one.samples() as f64, other.samples() as f64);
-        // At another level a sketch is smaller than it is at its own.
-        if one.level() != other.level() || a.min(b) < QUICK {
-            return false;
-        }
-        let floor = self.judging.floor;
-        let slack = ERRORS * 0.5 / QUICK.sqrt();
-        f64::from(most) < (floor.resemblance - slack) * a.max(b)
-            && f64::from(most) < (floor.containment - slack) * a.min(b)
-    }
-
     fn reaches_floor(&self, pair: &Pair) -> bool {
         let Judging { kind, floor, .. } = *self.judging;
         let side =
@@ -188,8 +257,8 @@ impl<'a> Judge<'a> {
         // A containment of very few samples is no evidence of anything.
         side(Measure::Resemblance, floor.resemblance, ERRORS)
             || pair.common >= 2
-                && (side(Measure::AInB, floor.containment, 1.0)
-                    || side(Measure::BInA, floor.containment, 1.0))
+                && (side(Measure::AInB, floor.containment, CONTAINMENT_ERRORS)
+                    || side(Measure::BInA, floor.containment, CONTAINMENT_ERRORS))
     }
 
     fn load(&mut self) -> Result<(), StorageError> {
@@ -220,21 +289,26 @@ impl<'a> Judge<'a> {
         Ok(min::smallest_of_both(&self.samples, theirs, samples))
     }
 
-    /// No more pairs of this document: the best and the earliest are kept.
+    /// No more pairs of this document: the best and the earliest are kept, by document.
     pub(crate) fn end(&mut self) {
         let kind = self.judging.kind;
+        self.of_doc.sort_unstable_by_key(|pair| pair.b);
         if self.of_doc.len() > BEST + EARLIEST {
             let value = |pair: &Pair| {
-                let of = |measure| pair.estimate(measure, kind).map_or(0.0, |e| e.value);
+                let of = |measure| pair.value(measure, kind).unwrap_or(0.0);
                 let contained = of(Measure::AInB).max(of(Measure::BInA));
                 of(Measure::Resemblance).max(0.5 * contained)
             };
-            let mut later = self.of_doc.split_off(EARLIEST);
-            later.sort_by(|x, y| value(y).total_cmp(&value(x)).then(x.b.cmp(&y.b)));
+            let mut later: Vec<(f64, Pair)> = (self.of_doc.drain(EARLIEST..))
+                .map(|pair| (value(&pair), pair))
+                .collect();
+            later.select_nth_unstable_by(BEST, |(x, one), (y, other)| {
+                y.total_cmp(x).then(one.b.cmp(&other.b))
+            });
             self.set_aside += (later.len() - BEST) as u64;
             later.truncate(BEST);
-            later.sort_unstable_by_key(|pair| pair.b);
-            self.of_doc.append(&mut later);
+            later.sort_unstable_by_key(|(_, pair)| pair.b);
+            self.of_doc.extend(later.into_iter().map(|(_, pair)| pair));
         }
         self.pairs.append(&mut self.of_doc);
     }

@@ -88,7 +88,7 @@ impl Pair {
         let overlap = self.overlap();
         let share = match (self.basis, kind) {
             (Basis::Exact, _) => 1.0,
-            (Basis::Level(level), _) => 0.5_f64.powi(i32::from(level)),
+            (Basis::Level(level), _) => half_to_the(level),
             (Basis::Modulus, SketchKind::Mod { modulus }) => 1.0 / modulus as f64,
             (Basis::Modulus | Basis::Resemblance, _) => 0.0,
         };
@@ -111,6 +111,12 @@ impl Pair {
         }
     }
 
+    /// A figure alone.
+    pub fn value(&self, measure: Measure, kind: SketchKind) -> Option<f64> {
+        let (hits, of, _) = self.counts(measure, kind)?;
+        (of > 0).then(|| hits as f64 / of as f64)
+    }
+
     /// A figure with its interval. Absent without a sample, or where the kind of sketch
     /// does not tell.
     pub fn estimate(&self, measure: Measure, kind: SketchKind) -> Option<Estimate> {
@@ -128,16 +134,10 @@ impl Pair {
 
     /// How a figure lies to a threshold, told apart by `errors` standard errors.
     pub fn side(&self, measure: Measure, kind: SketchKind, threshold: f64, errors: f64) -> Side {
-        let Some((hits, of, share)) = self.counts(measure, kind) else {
+        let Some((value, samples, unseen)) = self.sampled(measure, kind) else {
             return Side::Below;
         };
-        if of == 0 {
-            return Side::Below;
-        }
-        let (value, samples) = (hits as f64 / of as f64, of as f64);
-        let unseen = (1.0 - share).clamp(0.0, 1.0);
-        // Were the threshold the true value, estimates would scatter by this much.
-        let error = (threshold * (1.0 - threshold) * unseen / samples).sqrt();
+        let error = scatter(threshold, samples, unseen);
         // A sample of very few says little, whatever the formula: one more or one less
         // is always possible where not all was seen.
         let slack = (errors * error).max(if unseen > 0.0 { 1.0 / samples } else { 0.0 });
@@ -149,6 +149,45 @@ impl Pair {
             Side::Below
         }
     }
+
+    /// Whether a figure may be at a threshold: it is no further below than `errors`
+    /// standard errors, and than `most`.
+    pub fn may_reach(
+        &self,
+        measure: Measure,
+        kind: SketchKind,
+        threshold: f64,
+        errors: f64,
+        most: f64,
+    ) -> bool {
+        self.sampled(measure, kind)
+            .is_some_and(|(value, samples, unseen)| {
+                value + (errors * scatter(threshold, samples, unseen)).min(most) >= threshold
+            })
+    }
+
+    /// A figure, on how many samples it rests, and the share that was not sampled.
+    fn sampled(&self, measure: Measure, kind: SketchKind) -> Option<(f64, f64, f64)> {
+        let (hits, of, share) = self.counts(measure, kind)?;
+        let samples = of as f64;
+        (of > 0).then(|| {
+            (
+                hits as f64 / samples,
+                samples,
+                (1.0 - share).clamp(0.0, 1.0),
+            )
+        })
+    }
+}
+
+/// 2^-level, without a call to a power function: it is asked for once a pair.
+fn half_to_the(level: u8) -> f64 {
+    f64::from_bits((1023 - u64::from(level)) << 52)
+}
+
+/// The standard error of estimates, were the threshold the true value.
+fn scatter(threshold: f64, samples: f64, unseen: f64) -> f64 {
+    (threshold * (1.0 - threshold) * unseen / samples).sqrt()
 }
 
 /// How an estimate lies to a threshold.

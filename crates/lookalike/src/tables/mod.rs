@@ -34,7 +34,7 @@ mod text;
 
 pub(crate) use self::parquet::{CREATED_BY, io_error};
 pub use self::rows::{
-    ClusterRow, Clusters, DocumentRow, Documents, PairRow, Pairs, SketchRow, Sketches,
+    DocumentRow, Documents, PairRow, Pairs, Quality, QualityRow, SketchRow, Sketches,
 };
 pub(crate) use self::text::{put_csv_text, put_json_text};
 

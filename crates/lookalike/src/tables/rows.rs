@@ -218,8 +218,8 @@ table! {
 }
 
 table! {
-    /// A cluster.
-    Clusters of ClusterRow is "clusters" {
+    /// A cluster as a whole.
+    Quality of QualityRow is "quality" {
         /// Its number.
         cluster: u32,
         /// How many documents are in it.

@@ -104,7 +104,7 @@ fn columns_are_those_of_the_contract() {
     );
     assert_eq!(names(SketchRow::TABLE), "doc id url level samples");
     assert_eq!(
-        names(ClusterRow::TABLE),
+        names(QualityRow::TABLE),
         "cluster size representative representative_id representative_url \
          lowest_resemblance median_resemblance flags"
     );

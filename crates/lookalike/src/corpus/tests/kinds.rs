@@ -363,14 +363,9 @@ fn standard_input_is_one_source_and_is_not_read_again() {
 
 #[test]
 fn formats_that_are_not_read_say_what_to_do() {
-    for (name, bytes, word) in [
-        ("a.warc.wat", &b"WARC/1.0\r\n\r\n"[..], "WAT"),
-        ("a.arc", b"filedesc://x 0.0.0.0", "ARC"),
-    ] {
-        let got = read(name, bytes);
-        assert_eq!(got.codes(), ["not supported"]);
-        assert!(got.refused[0].message.contains(word), "{got:?}");
-    }
+    let got = read("a.arc", b"filedesc://x 0.0.0.0");
+    assert_eq!(got.codes(), ["not supported"]);
+    assert!(got.refused[0].message.contains("ARC"), "{got:?}");
 }
 
 #[test]
