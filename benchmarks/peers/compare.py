@@ -28,7 +28,7 @@ TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "re
 
 # The command lines of lookalike, one a line; the last one leaves {work}/clusters.jsonl.
 LOOKALIKE = os.environ.get("LOOKALIKE_STEPS", """
-{bin}/lookalike add {work}/collection {documents} --quiet
+{bin}/lookalike add {work}/collection {documents} --memory 512M --quiet
 {bin}/lookalike export {work}/collection clusters --quiet -o {work}/clusters.jsonl
 """)
 EXACT = "{bin}/exact {documents} --threshold 0.5 --clusters {out} --pairs {work}/pairs.tsv"

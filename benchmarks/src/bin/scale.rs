@@ -23,9 +23,10 @@ use std::process::{Command, Stdio};
 /// Reads JSONL from standard input; prints its JSON report.
 const ADD: &str = "lookalike add {work}/collection - --sketch mod:25 --memory 512M --scratch {work} --quiet --json";
 /// Only the last phase, at a threshold not used before.
-const CLUSTER: &str = "lookalike cluster {work}/collection --resemblance 0.8 --verify none --quiet";
+const CLUSTER: &str = "lookalike cluster {work}/collection --resemblance 0.8 --quiet";
 /// The same, written out for the recall; not counted.
-const TABLE: &str = "lookalike cluster {work}/collection --resemblance 0.8 --verify none --quiet -o {work}/clusters.jsonl";
+const TABLE: &str =
+    "lookalike cluster {work}/collection --resemblance 0.8 --quiet -o {work}/clusters.jsonl";
 /// The tables for the record.
 const STATS: &str = "lookalike stats {work}/collection";
 

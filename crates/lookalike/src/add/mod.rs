@@ -14,6 +14,7 @@ pub mod tally;
 
 pub(crate) mod intake;
 pub(crate) mod names;
+pub(crate) mod recent;
 pub(crate) mod segment;
 pub(crate) mod sketching;
 
@@ -40,6 +41,7 @@ use crate::collection::journal::{load_journal, remove_journal};
 use crate::collection::lock::Lock;
 use crate::collection::manifest::{self, Manifest, collect_garbage, commit};
 use crate::collection::segment::Segment;
+use crate::collection::sketches::Sketches;
 use crate::collection::state::{
     Counts, State, StoredClustering, StoredReading, StoredRecipe, Sweep,
 };
@@ -307,7 +309,9 @@ pub(crate) fn add_in(
         manifest: &manifest,
     };
     let verdicts = names::judge_names(&**storage, &intake, &older, options.memory / 4)?;
-    let mut partitions = Partitions::new(scratch, options.memory / 3);
+    let bodies = intake.chunks.iter().map(|chunk| chunk.bodies.file_len);
+    let expected = bodies.sum::<u64>() / 8;
+    let mut partitions = Partitions::new(scratch, options.memory / 2, expected);
     let written = segment::write_documents(
         &files,
         &intake,
@@ -372,7 +376,6 @@ pub(crate) fn add_in(
     })?;
     groups.remove()?;
     drop(groups);
-    drop(sketches);
     manifest.add_file(pairs.finish()?);
     counts.pairs = counted.pairs;
     counts.pairs_set_aside = counted.set_aside;
@@ -408,6 +411,7 @@ pub(crate) fn add_in(
         recipe,
         &policies,
         Kept::None,
+        &sketches,
         &cluster_options,
     )?;
     commit(&**storage, &manifest)?;
@@ -449,7 +453,7 @@ fn sketch(
         options: &options.reading,
         recipe: &options.recipe,
         threads: options.threads,
-        in_flight: (options.memory / 4).min(256 << 20),
+        in_flight: (options.memory / 4).min(options.threads.get() as u64 * IN_FLIGHT),
     };
     let of: u64 = inputs.sources.iter().map(|source| source.len).sum();
     let mut behind: u64 = inputs.sources[..intake.position.source.min(inputs.sources.len())]
@@ -578,6 +582,10 @@ fn sort(
     postings.finish()
 }
 
+/// Bytes on their way to a thread: enough that it never waits, few enough that they are
+/// still in the processor's cache when it comes to them.
+const IN_FLIGHT: u64 = 8 << 20;
+
 /// What becomes of the clusterings that a collection has when others are made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kept {
@@ -594,6 +602,7 @@ pub(crate) fn cluster_all(
     recipe: &Recipe,
     policies: &[Policy],
     kept: Kept,
+    sketches: &Sketches,
     options: &ClusterOptions,
 ) -> Result<(), StorageError> {
     let storage = &**collection.storage();
@@ -612,7 +621,7 @@ pub(crate) fn cluster_all(
             roster: roster?,
             quality: quality?,
         };
-        let one = clusters::cluster(collection, recipe, policy, options, writers)?;
+        let one = clusters::cluster(collection, sketches, recipe, policy, options, writers)?;
         exact.extend(one.exact);
         let stored = StoredClustering {
             policy: *policy,

@@ -20,6 +20,7 @@ use lookalike_core::sketch::{Kept, Sketch};
 use lookalike_core::sketcher::Sketcher;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use super::recent::{Known, Recent};
 use super::tally::Tally;
 use crate::collection::entry::{Entry, Flag, SketchHead};
 use crate::corpus::batch::Batch;
@@ -27,6 +28,7 @@ use crate::corpus::inputs::Source;
 use crate::corpus::options::ReadOptions;
 use crate::corpus::read::read_source;
 use crate::corpus::record::{Body, Record, Refused};
+use crate::corpus::unusable::Unusable;
 use crate::storage::StorageError;
 
 /// What a batch of records came to.
@@ -42,6 +44,9 @@ pub(crate) struct Sketched {
     /// Bytes of the source read up to here.
     pub(crate) position: u64,
 }
+
+/// Bytes for documents that may come again: some four thousand.
+const RECENT: u64 = 10 << 20;
 
 /// Where the reading stands: so many batches of a source are done, and all sources
 /// before it.
@@ -76,6 +81,7 @@ pub(crate) fn sketch_all(
     mut take: impl FnMut(Position, usize, Sketched) -> Result<(), StorageError>,
 ) -> Result<(), StorageError> {
     let gate = Gate::new(reading.in_flight);
+    let recent = &Recent::new((reading.in_flight / 2).min(RECENT));
     let (to_workers, work) = channel::<(u64, usize, Work)>();
     let work = Mutex::new(work);
     let (to_collector, done) = channel();
@@ -86,7 +92,7 @@ pub(crate) fn sketch_all(
         scope.spawn(move || read_all(reading, from, gate, &to_workers));
         for _ in 0..reading.threads.get() {
             let (work, to_collector) = (&work, to_collector.clone());
-            scope.spawn(move || sketch_batches(reading, work, &to_collector));
+            scope.spawn(move || sketch_batches(reading, recent, work, &to_collector));
         }
         drop(to_collector);
         let mut waiting = BTreeMap::new();
@@ -224,10 +230,11 @@ type Done = (u64, usize, u64, Piece);
 
 fn sketch_batches(
     reading: &Reading<'_>,
+    recent: &Recent,
     work: &Mutex<Receiver<(u64, usize, Work)>>,
     to_collector: &Sender<Done>,
 ) {
-    let mut worker = Worker::new(reading);
+    let mut worker = Worker::new(reading, recent);
     loop {
         let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((number, source, work)) = next else {
@@ -265,14 +272,16 @@ impl Sketched {
 pub(crate) struct Worker<'a> {
     options: &'a ReadOptions,
     sources: &'a [Source],
+    recent: &'a Recent,
     sketcher: Sketcher,
 }
 
 impl<'a> Worker<'a> {
-    fn new(reading: &Reading<'a>) -> Worker<'a> {
+    fn new(reading: &Reading<'a>, recent: &'a Recent) -> Worker<'a> {
         Worker {
             options: reading.options,
             sources: reading.sources,
+            recent,
             sketcher: Sketcher::new(reading.recipe),
         }
     }
@@ -287,6 +296,32 @@ impl<'a> Worker<'a> {
             Err(refused) => out.refuse(refused),
         });
         out
+    }
+
+    /// Reads and sketches a document.
+    fn read(&mut self, record: &Record<'_>) -> Result<Known, Unusable> {
+        let document = record.document(self.options)?;
+        let sketch = document.sketch(&mut self.sketcher);
+        if sketch.tokens() == 0 {
+            return Err(Unusable::NoTokens);
+        }
+        let tokens_name = self.sketcher.tokens_name().0;
+        let level = match sketch.kept() {
+            Kept::Nested(kept) => kept.level(),
+            _ => 0,
+        };
+        let mut samples = Vec::with_capacity(8 * sketch.samples().len());
+        for sample in sketch.samples() {
+            samples.extend_from_slice(&sample.to_le_bytes());
+        }
+        Ok(Known {
+            tokens: sketch.tokens(),
+            tokens_name,
+            sketch: SketchHead::new(sketch.samples().len(), level),
+            sketch_name: sketch_name(&sketch, tokens_name),
+            is_repaired: document.replaced() > 0,
+            samples: samples.into_boxed_slice(),
+        })
     }
 
     fn record(&mut self, source: usize, record: &Record<'_>, out: &mut Sketched) {
@@ -319,37 +354,36 @@ impl<'a> Worker<'a> {
             entry.payload = payload_name(digest);
             entry.set(Flag::Revisit);
         } else {
-            let refused = |why: &crate::corpus::unusable::Unusable| {
+            let refused = |why: &Unusable| {
                 let mut refused = Refused::skipped(record.offset.0, why.code(), why.to_string());
                 refused.is_rejected = why.is_rejected();
                 refused
             };
-            let document = match record.document(self.options) {
-                Ok(document) => document,
-                Err(why) => {
-                    out.refuse(refused(&why));
-                    return;
-                }
+            let (body_len, name) = body_name(&record.body);
+            let key = (name, way_of_reading(&record.body));
+            let known = match self.recent.get(&key) {
+                Some(known) => known,
+                None => match self.read(record) {
+                    Ok(known) => self.recent.add(key, known),
+                    Err(why) => {
+                        out.refuse(refused(&why));
+                        return;
+                    }
+                },
             };
-            let sketch = document.sketch(&mut self.sketcher);
-            if sketch.tokens() == 0 {
-                out.refuse(refused(&crate::corpus::unusable::Unusable::NoTokens));
-                return;
-            }
             let width = self.sketcher.recipe().width.get() as u64;
-            if sketch.tokens() < width {
+            if known.tokens < width {
                 entry.set(Flag::Short);
                 out.tally.short += 1;
             }
-            if record.repaired + document.replaced() > 0 {
+            if record.repaired > 0 || known.is_repaired {
                 entry.set(Flag::Repaired);
                 out.tally.repaired += 1;
             }
-            let (body_len, name) = body_name(&record.body);
             entry.body_len = body_len;
             entry.bytes_name = name;
-            entry.tokens_name = self.sketcher.tokens_name().0;
-            entry.tokens = sketch.tokens();
+            entry.tokens_name = known.tokens_name;
+            entry.tokens = known.tokens;
             if let Body::Bytes {
                 payload_digest: Some(digest),
                 ..
@@ -357,15 +391,9 @@ impl<'a> Worker<'a> {
             {
                 entry.payload = payload_name(digest);
             }
-            let level = match sketch.kept() {
-                Kept::Nested(kept) => kept.level(),
-                _ => 0,
-            };
-            entry.sketch = SketchHead::new(sketch.samples().len(), level);
-            entry.sketch_name = sketch_name(&sketch, entry.tokens_name);
-            for sample in sketch.samples() {
-                out.bodies.extend_from_slice(&sample.to_le_bytes());
-            }
+            entry.sketch = known.sketch;
+            entry.sketch_name = known.sketch_name;
+            out.bodies.extend_from_slice(&known.samples);
             out.tally.bytes += entry.body_len;
             out.tally.tokens += entry.tokens;
         }
@@ -374,6 +402,19 @@ impl<'a> Worker<'a> {
         out.bodies.extend_from_slice(id.unwrap_or("").as_bytes());
         out.bodies.extend_from_slice(url.unwrap_or("").as_bytes());
         out.entries.push(entry);
+    }
+}
+
+/// Of two documents with the same bytes, whether they are read alike.
+fn way_of_reading(body: &Body<'_>) -> u64 {
+    match body {
+        Body::Text(_) => 0,
+        Body::Features(_) => 1,
+        Body::Revisit { .. } => 2,
+        Body::Bytes { kind, charset, .. } => {
+            let charset = charset.as_deref().unwrap_or_default();
+            xxh3_64(format!("{kind:?} {charset}").as_bytes())
+        }
     }
 }
 

@@ -69,12 +69,13 @@ pub(crate) struct Writers {
 /// Clusters a collection.
 pub(crate) fn cluster(
     collection: &Collection,
+    sketches: &Sketches,
     recipe: &Recipe,
     policy: &Policy,
     options: &ClusterOptions,
     writers: Writers,
 ) -> Result<Made, StorageError> {
-    let mut run = Run::new(collection, recipe, policy, options)?;
+    let mut run = Run::new(collection, sketches, recipe, policy, options)?;
     run.join()?;
     if policy.link == Link::Star {
         run.split_into_stars()?;
@@ -86,7 +87,7 @@ struct Run<'a> {
     collection: &'a Collection,
     policy: &'a Policy,
     kind: SketchKind,
-    sketches: Sketches,
+    sketches: &'a Sketches,
     truth: Truth<'a>,
     documents: u32,
     sets: DisjointSets,
@@ -101,12 +102,11 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(
         collection: &'a Collection,
+        sketches: &'a Sketches,
         recipe: &'a Recipe,
         policy: &'a Policy,
         options: &ClusterOptions,
     ) -> Result<Run<'a>, StorageError> {
-        let mut sketches = collection.sketches()?;
-        sketches.load_if_small(options.memory / 4)?;
         let documents = collection.documents();
         let mut exact = HashMap::new();
         collection.each_exact(|pair| {
@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
             policy,
             kind: recipe.sketch,
             sketches,
-            truth: Truth::new(collection, recipe, options.threads, options.memory / 3),
+            truth: Truth::new(collection, recipe, options.threads, options.memory / 4),
             documents,
             sets: DisjointSets::new(documents),
             exact,
@@ -231,7 +231,7 @@ impl<'a> Run<'a> {
             return Ok(*known);
         }
         let [one, other] = buffers;
-        compare_sketches(&self.sketches, self.kind, a, b, one, other)
+        compare_sketches(self.sketches, self.kind, a, b, one, other)
     }
 
     fn cluster_of(&mut self, doc: u32) -> u32 {

@@ -44,12 +44,15 @@ pub fn recluster(
         recount(&collection, &mut manifest, recipe, floor, options)?;
         Collection::open_as(folder, storage.clone(), manifest.clone())?
     };
+    let mut sketches = collection.sketches()?;
+    sketches.load_if_small(options.memory / 3)?;
     cluster_all(
         &collection,
         &mut manifest,
         recipe,
         std::slice::from_ref(policy),
         Kept::Others,
+        &sketches,
         options,
     )?;
     commit(&*storage, &manifest)?;

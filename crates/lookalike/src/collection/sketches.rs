@@ -66,6 +66,45 @@ impl SketchFile {
     }
 }
 
+/// Samples of one document after the other, counted by level.
+struct Counting<'a> {
+    heads: std::slice::Iter<'a, SketchHead>,
+    /// Of the document at hand.
+    level: u32,
+    /// Samples of it that are still to come.
+    left: usize,
+    counts: [u16; ABOVE],
+    above: Vec<[u16; ABOVE]>,
+}
+
+impl Counting<'_> {
+    fn take(&mut self, mut samples: &[u64]) {
+        while !samples.is_empty() {
+            while self.left == 0 {
+                let Some(head) = self.heads.next() else {
+                    return;
+                };
+                (self.left, self.level) = (head.samples(), head.level());
+                if self.left == 0 {
+                    self.above.push([0; ABOVE]);
+                }
+            }
+            let (of_doc, rest) = samples.split_at(self.left.min(samples.len()));
+            for sample in of_doc {
+                let over = sample.trailing_zeros().saturating_sub(self.level);
+                for (i, count) in (0..).zip(&mut self.counts) {
+                    *count = count.saturating_add(u16::from(over > i));
+                }
+            }
+            self.left -= of_doc.len();
+            if self.left == 0 {
+                self.above.push(std::mem::take(&mut self.counts));
+            }
+            samples = rest;
+        }
+    }
+}
+
 /// The sketches of all documents of a collection.
 #[derive(Debug, Default)]
 pub struct Sketches {
@@ -120,37 +159,24 @@ impl Sketches {
     /// Counts the samples of every document at the levels above its own, in one pass:
     /// 8 bytes a document.
     pub fn count_levels(&mut self) -> Result<(), StorageError> {
-        let mut above = Vec::with_capacity(self.heads.len());
-        let mut heads = self.heads.iter();
+        let mut counting = Counting {
+            heads: self.heads.iter(),
+            level: 0,
+            left: 0,
+            counts: [0; ABOVE],
+            above: Vec::with_capacity(self.heads.len()),
+        };
         for file in &self.segments {
+            if let Some(samples) = &file.loaded {
+                counting.take(samples);
+                continue;
+            }
             let mut stream = file.samples.all_records::<u64>(8)?;
-            let (mut counts, mut left) = ([0_u16; ABOVE], 0);
-            let mut level = 0;
-            while let Some(mut batch) = stream.next_batch()? {
-                while !batch.is_empty() {
-                    while left == 0
-                        && let Some(head) = heads.next()
-                    {
-                        (left, level) = (head.samples(), head.level());
-                        if left == 0 {
-                            above.push([0; ABOVE]);
-                        }
-                    }
-                    let (of_doc, rest) = batch.split_at(left.min(batch.len()).max(1));
-                    for sample in of_doc {
-                        let over = sample.trailing_zeros().saturating_sub(level);
-                        for (i, count) in (0..).zip(&mut counts) {
-                            *count = count.saturating_add(u16::from(over > i));
-                        }
-                    }
-                    left = left.saturating_sub(of_doc.len());
-                    if left == 0 {
-                        above.push(std::mem::take(&mut counts));
-                    }
-                    batch = rest;
-                }
+            while let Some(batch) = stream.next_batch()? {
+                counting.take(batch);
             }
         }
+        let mut above = counting.above;
         above.resize(self.heads.len(), [0; ABOVE]);
         self.above = above;
         Ok(())

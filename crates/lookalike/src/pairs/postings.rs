@@ -63,16 +63,21 @@ pub(crate) struct Partitions<'a> {
 }
 
 impl<'a> Partitions<'a> {
-    /// No postings yet; at most `budget` bytes of them will be in memory.
-    pub(crate) fn new(scratch: &'a dyn Storage, budget: u64) -> Partitions<'a> {
-        let most = usize::try_from(budget / 12).unwrap_or(usize::MAX);
+    /// No postings yet; at most `budget` bytes of them will be in memory. There will be no
+    /// more than `expected`.
+    pub(crate) fn new(scratch: &'a dyn Storage, budget: u64, expected: u64) -> Partitions<'a> {
+        let most = usize::try_from(budget / 12).unwrap_or(usize::MAX).max(64);
+        // Room at once spares moving them while they grow; a little more, for they are not
+        // all of one size.
+        let expected = usize::try_from(expected).unwrap_or(usize::MAX).min(most);
+        let each = expected / PARTITIONS;
+        let part = |_| Vec::with_capacity(each + each / 8);
         Partitions {
             scratch,
-            parts: (0..PARTITIONS).map(|_| Vec::new()).collect(),
+            parts: (0..PARTITIONS).map(part).collect(),
             spilled: (0..PARTITIONS).map(|_| None).collect(),
             held: 0,
-            // Growing vectors may hold twice what is in them.
-            most: (most / 2).max(64),
+            most,
             spilled_len: 0,
         }
     }
