@@ -429,7 +429,7 @@ pub(crate) fn pick(
 }
 
 /// How many bytes between two wanted places are read rather than jumped over.
-const NEAR: usize = 64 << 10;
+const NEAR: usize = 32 << 10;
 
 /// Reads the wanted lines of a plain file, jumping from one to the next.
 pub(crate) fn jump(

@@ -30,7 +30,7 @@ use crate::storage::{Storage, StorageError};
 const HUBS: usize = 8;
 
 /// The neighbours in size, on either side, that a document of a common group meets.
-const NEIGHBOURS: usize = 8;
+const NEIGHBOURS: usize = 4;
 
 /// Documents whose pairs one thread counts in one go.
 const TASK: usize = 2048;
