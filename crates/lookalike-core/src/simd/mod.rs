@@ -5,7 +5,7 @@
 //! token values ─► sliding window (Rabin, P₂) ─► mix ─► fingerprints
 //! ```
 //!
-//! `Kernel` holds what a recipe draws and is the only door: it picks the best
+//! `Kernel` holds what a recipe draws and is the only door to these: it picks the best
 //! [`Level`] the processor has, or the one it is told. What each level does:
 //!
 //! | | classes of 64 bytes | token values | window step |
@@ -33,6 +33,8 @@
     clippy::cast_possible_truncation,
     reason = "a stretch is shorter than 2^32 bytes, asserted in make_room"
 )]
+
+pub mod bytes;
 
 mod masks;
 

@@ -15,9 +15,9 @@
 
 use std::borrow::Cow;
 
+use lookalike_core::simd::bytes::{self, BLOCK};
 use memchr::memchr;
 
-use super::blocks::{self, BLOCK};
 use super::options::JSON_DEPTH;
 
 /// What is wrong with a line.
@@ -204,8 +204,8 @@ impl<'a> Walk<'a> {
                 self.at += usize::from(escaped != 0);
                 return self.string_end(start);
             };
-            let quotes = blocks::equal(block, b'"');
-            let mut backslashes = blocks::equal(block, b'\\') & !escaped;
+            let quotes = bytes::equal(block, b'"');
+            let mut backslashes = bytes::equal(block, b'\\') & !escaped;
             if quotes == 0 && backslashes >> (BLOCK - 1) == 0 {
                 escaped = 0;
                 self.at += BLOCK;
@@ -379,7 +379,7 @@ fn unescaped(raw: &[u8]) -> Option<(Cow<'_, str>, usize)> {
     }
     out.truncate(to);
     // Escapes are whole characters: what is broken around them stays broken.
-    match blocks::text(out) {
+    match bytes::text(out) {
         Ok(text) => Some((Cow::Owned(text), repaired)),
         Err(broken) => {
             let (text, more) = lossy(&broken);
@@ -427,7 +427,7 @@ const SIMPLE: [u8; 256] = {
 #[inline]
 fn simple_escapes(raw: &[u8], mut from: usize, out: &mut [u8], mut to: usize) -> (usize, usize) {
     while let Some(block) = raw.get(from..).and_then(<[u8]>::first_chunk::<BLOCK>) {
-        let mut backslashes = blocks::equal(block, b'\\');
+        let mut backslashes = bytes::equal(block, b'\\');
         // Up to here the block is done.
         let mut done = 0;
         while backslashes != 0 {
@@ -482,7 +482,7 @@ fn copy_block(raw: &[u8], from: usize, out: &mut [u8], to: usize) {
 
 /// Bytes as text, and how many sequences that are not UTF-8 became U+FFFD.
 pub(crate) fn lossy(bytes: &[u8]) -> (Cow<'_, str>, usize) {
-    if let Ok(text) = simdutf8::basic::from_utf8(bytes) {
+    if let Some(text) = bytes::as_text(bytes) {
         return (Cow::Borrowed(text), 0);
     }
     let chunks = bytes.utf8_chunks();

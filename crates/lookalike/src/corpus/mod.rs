@@ -29,8 +29,6 @@ pub mod date;
 
 mod unpack;
 
-mod blocks;
-
 mod json;
 
 mod lines;

@@ -1,16 +1,16 @@
-//! Bytes looked at many at a time: which of a block are a given one, and whether all are text.
+//! Bytes looked at many at a time, for those who read text: which of a block are a given
+//! one, and whether all are UTF-8.
 //!
 //! Quotes and escapes stand so close in real text, one a line or more, that a call of a
 //! search function for each stretch between them costs more than the search does.
 
 /// Bytes that are looked at in one go.
-pub(crate) const BLOCK: usize = 64;
+pub const BLOCK: usize = 64;
 
 /// One bit for each byte of a block that is this byte, the first the lowest.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-#[expect(unsafe_code, reason = "four loads")]
-pub(crate) fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
+pub fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
     use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
     let quarter = |bytes: &[u8; 16]| {
         // SAFETY: every x86-64 has SSE2, and 16 bytes are loaded from 16.
@@ -27,7 +27,7 @@ pub(crate) fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
 /// One bit for each byte of a block that is this byte, the first the lowest.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-pub(crate) fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
+pub fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
     portable(block, byte)
 }
 
@@ -37,12 +37,14 @@ fn portable(block: &[u8; BLOCK], byte: u8) -> u64 {
     bits.fold(0, |bits, (i, &other)| bits | u64::from(other == byte) << i)
 }
 
-/// Bytes as text, or given back if they are not UTF-8.
-#[expect(
-    unsafe_code,
-    reason = "checked the line before, ten times faster than by std"
-)]
-pub(crate) fn text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
+/// Bytes as text, if they are UTF-8.
+pub fn as_text(bytes: &[u8]) -> Option<&str> {
+    simdutf8::basic::from_utf8(bytes).ok()
+}
+
+/// Bytes as text without a copy, or given back if they are not UTF-8. As `String::from_utf8`,
+/// at ten times the speed.
+pub fn text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
     match simdutf8::basic::from_utf8(&bytes) {
         // SAFETY: these very bytes were found to be UTF-8.
         Ok(_) => Ok(unsafe { String::from_utf8_unchecked(bytes) }),
