@@ -26,16 +26,18 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 
-# The command lines of lookalike, one a line; the last one leaves {work}/clusters.jsonl.
+# The command lines of lookalike, one a line; the last one leaves the clusters.
 LOOKALIKE = os.environ.get("LOOKALIKE_STEPS", """
-{bin}/lookalike add {work}/collection {documents} --memory 512M --quiet
-{bin}/lookalike export {work}/collection clusters --quiet -o {work}/clusters.jsonl
+{bin}/lookalike add {work}/{name} {documents} --memory 512M --quiet
+{bin}/lookalike export {work}/{name} clusters --quiet -o {out}
 """)
+ONE_THREAD = LOOKALIKE.replace(" --memory", " --threads 1 --memory")
 EXACT = "{bin}/exact {documents} --threshold 0.5 --clusters {out} --pairs {work}/pairs.tsv"
 PEER = "{python} {here}/run_{name}.py {documents} {out}"
 PROGRAMS = {
     "exact": ("the exact program, in memory", EXACT),
     "lookalike": ("lookalike", LOOKALIKE),
+    "lookalike-1": ("lookalike, one thread", ONE_THREAD),
     "daft": ("Daft minhash, 25×5 bands", PEER),
     "gaoya": ("gaoya, 25×5, sketch check", PEER),
     "rensa": ("rensa, 32×4, sketch check", PEER),
@@ -127,14 +129,14 @@ def main():
     print("\n".join(head), flush=True)
     for name in wanted:
         title, lines = PROGRAMS[name]
-        out = work / f"{name}.tsv"
+        out = work / f"{name}.{'jsonl' if name.startswith('lookalike') else 'tsv'}"
         names = dict(bin=TARGET, documents=documents, work=work, out=out, here=HERE, name=name, python=sys.executable)
         cpu = memory = 0
         try:
             for line in lines.strip().splitlines():
                 spent, held = run(shlex.split(line.format(**names)), options.limit, work / f"{name}.log")
                 cpu, memory = cpu + spent, max(memory, held)
-            found = read_clusters(work / "clusters.jsonl" if name == "lookalike" else out)
+            found = read_clusters(out)
             truth = truth or found
             recall, precision, largest = quality(found, truth, work / "pairs.tsv")
             row = f"| {title} | {cpu:.1f} | {memory / 2**20:.0f} | {percent(recall)} | {percent(precision)} | {largest} |"

@@ -67,6 +67,11 @@ impl Failure {
                 format!("there is no collection `{name}`"),
                 format!("make one with: lookalike add {name} INPUT…"),
             ),
+            CollectionError::NotACollection if Collection::is_begun(folder) => (
+                Exit::NothingUsable,
+                format!("`{name}` holds no collection yet: its first `add` was interrupted"),
+                "the same command again goes on where it stopped".to_owned(),
+            ),
             CollectionError::NotACollection => (
                 Exit::NothingUsable,
                 format!("`{name}` is not a collection"),

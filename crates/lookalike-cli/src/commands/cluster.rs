@@ -70,7 +70,7 @@ pub(crate) struct PolicyArgs {
     link: Link,
 
     /// What is decided on true values: auto (pairs near the threshold), exact (every pair)
-    /// or none
+    /// or none (sketches only; what may be at the threshold is joined)
     #[arg(long, value_name = "WHAT", default_value = "auto")]
     verify: Verify,
 }

@@ -33,6 +33,11 @@ pub struct Collection {
 }
 
 impl Collection {
+    /// Whether somebody began to make a collection here, and did not come to its end.
+    pub fn is_begun(folder: &Path) -> bool {
+        folder.join(super::lock::LOCK).exists()
+    }
+
     /// Opens the newest generation of the collection in a folder.
     pub fn open(folder: &Path) -> Result<Collection, CollectionError> {
         if !folder.is_dir() {
