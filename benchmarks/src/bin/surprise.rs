@@ -105,20 +105,7 @@ fn main() -> Result<ExitCode> {
         }
         let mut before = None;
         for size in [case.size / 4, case.size / 2, case.size] {
-            let folder = Folder::new()?;
-            let output = Command::new(std::env::current_exe()?)
-                .arg(format!("--one={}", case.name))
-                .arg(size.to_string())
-                .arg(&folder.0)
-                .output()?;
-            if !output.status.success() {
-                bail!(
-                    "{} {size}: {}",
-                    case.name,
-                    String::from_utf8_lossy(&output.stderr)
-                );
-            }
-            let text = String::from_utf8(output.stdout)?;
+            let text = best_of_three(case.name, size)?;
             let mut fields = text.trim().split('\t');
             let mut next = || fields.next().context("a field is missing");
             let (documents, bytes, cpu) = (next()?, next()?, next()?.parse::<f64>()?);
@@ -151,6 +138,29 @@ fn main() -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// What the fastest of three runs printed: another program's busy second is no answer.
+fn best_of_three(name: &str, size: u64) -> Result<String> {
+    let mut best: Option<(f64, String)> = None;
+    for _ in 0..3 {
+        let folder = Folder::new()?;
+        let output = Command::new(std::env::current_exe()?)
+            .arg(format!("--one={name}"))
+            .arg(size.to_string())
+            .arg(&folder.0)
+            .output()?;
+        if !output.status.success() {
+            bail!("{name} {size}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        let text = String::from_utf8(output.stdout)?;
+        let cpu = text.split('\t').nth(2).context("a field is missing")?;
+        let cpu: f64 = cpu.parse()?;
+        if best.as_ref().is_none_or(|(least, _)| cpu < *least) {
+            best = Some((cpu, text));
+        }
+    }
+    Ok(best.map(|(_, text)| text).unwrap_or_default())
 }
 
 /// A folder that goes when it is dropped.

@@ -199,9 +199,17 @@ impl AddArgs {
         Ok(Stop::Failure(Failure {
             exit: Exit::NothingUsable,
             message: format!("there are no documents in {}{why}", named.join(", ")),
-            hint: "nothing was written; check the names, and the fields with --text-field"
-                .to_owned(),
+            hint: hint_for_nothing(counts).to_owned(),
         }))
+    }
+}
+
+/// What to do when no input gave a document.
+pub(crate) fn hint_for_nothing(counts: &Counts) -> &'static str {
+    if counts.rejected.contains_key("too large") {
+        "nothing was written; --max-document raises the limit"
+    } else {
+        "nothing was written; check the names, and the fields with --text-field"
     }
 }
 

@@ -194,8 +194,7 @@ impl DedupArgs {
                 Failure {
                     exit: Exit::NothingUsable,
                     message: format!("there are no documents in {}{why}", inputs.join(", ")),
-                    hint: "nothing was written; check the names, and the fields with --text-field"
-                        .to_owned(),
+                    hint: crate::commands::add::hint_for_nothing(counts).to_owned(),
                 }
             }
             DedupError::Add(_) => match error {
