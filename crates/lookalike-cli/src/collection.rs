@@ -69,8 +69,10 @@ impl Failure {
             ),
             CollectionError::NotACollection if Collection::is_begun(folder) => (
                 Exit::NothingUsable,
-                format!("`{name}` holds no collection yet: its first `add` was interrupted"),
-                "the same command again goes on where it stopped".to_owned(),
+                format!(
+                    "`{name}` is not a collection: a writer was here, but there is no manifest"
+                ),
+                "if the first `add` was interrupted, the same command again goes on".to_owned(),
             ),
             CollectionError::NotACollection => (
                 Exit::NothingUsable,

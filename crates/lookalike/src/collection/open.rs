@@ -33,7 +33,8 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Whether somebody began to make a collection here, and did not come to its end.
+    /// Whether a writer has been here: where no collection is, its first `add` was
+    /// interrupted, or somebody took the manifests away.
     pub fn is_begun(folder: &Path) -> bool {
         folder.join(super::lock::LOCK).exists()
     }
