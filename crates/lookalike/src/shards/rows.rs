@@ -307,7 +307,7 @@ fn with_marks(opened: &Opened) -> Result<(TypePtr, Option<Vec<KeyValue>>), Parqu
         .flatten()
         .find(|entry| entry.key == ARROW_SCHEMA_META_KEY)
     {
-        use arrow::datatypes::{DataType, Field, Schema};
+        use arrow_schema::{DataType, Field, Schema};
         let old = opened.metadata.file_metadata().key_value_metadata();
         let known = parquet_to_arrow_schema(schema, old)?;
         let mut fields: Vec<_> = known.fields().iter().cloned().collect();

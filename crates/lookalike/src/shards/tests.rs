@@ -15,12 +15,12 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::record::RowAccessor;
 use ::parquet::schema::parser::parse_message_type;
-use arrow::array::{
-    ArrayRef, AsArray, BooleanArray, DictionaryArray, Float64Array, Int64Array, ListBuilder,
-    RecordBatch, StringBuilder,
-};
-use arrow::compute::{concat_batches, filter_record_batch};
-use arrow::datatypes::{Int32Type, UInt32Type};
+use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, UInt32Type};
+use arrow_array::{ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch};
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
 use proptest::prelude::*;
 
 use super::*;

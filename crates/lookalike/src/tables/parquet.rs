@@ -7,11 +7,12 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BooleanBuilder, Float64Builder, ListBuilder, RecordBatch, StringBuilder,
-    TimestampMillisecondBuilder, UInt32Builder, UInt64Builder,
+use arrow_array::builder::{
+    BooleanBuilder, Float64Builder, ListBuilder, StringBuilder, TimestampMillisecondBuilder,
+    UInt32Builder, UInt64Builder,
 };
-use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;

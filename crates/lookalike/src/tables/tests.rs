@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex};
 use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::{DataType, TimeUnit, TimestampMillisecondType, UInt32Type, UInt64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{TimestampMillisecondType, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, TimeUnit};
 
 use super::*;
 

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryViewArray, Int64Array, RecordBatch, StructArray,
-};
-use arrow::buffer::NullBuffer;
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, TimeUnit};
-use arrow::error::ArrowError;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, BinaryViewArray, Int64Array, RecordBatch, StructArray};
+use arrow_buffer::NullBuffer;
+use arrow_cast::cast;
+use arrow_schema::ArrowError;
+use arrow_schema::{DataType, TimeUnit};
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
 use super::{Fault, FieldNames};

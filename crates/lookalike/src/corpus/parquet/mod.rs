@@ -26,7 +26,7 @@ use ::parquet::arrow::arrow_reader::{
 };
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ParquetMetaDataOptions, ParquetMetaDataReader};
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 
 use self::columns::Columns;
 use self::guard::{Opened, decoding, invalid};

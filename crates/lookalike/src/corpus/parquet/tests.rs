@@ -3,12 +3,13 @@ use std::io::Write;
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use ::parquet::file::properties::WriterProperties;
-use arrow::array::{
+use arrow_array::builder::{ListBuilder, StringBuilder, UInt64Builder};
+use arrow_array::types::Int32Type;
+use arrow_array::{
     ArrayRef, BinaryArray, Date32Array, Date64Array, DictionaryArray, Int64Array, LargeStringArray,
-    ListBuilder, StringArray, StringBuilder, StringViewArray, StructArray,
-    TimestampMicrosecondArray, TimestampNanosecondArray, UInt16Array, UInt64Builder,
+    StringArray, StringViewArray, StructArray, TimestampMicrosecondArray, TimestampNanosecondArray,
+    UInt16Array,
 };
-use arrow::datatypes::Int32Type;
 use proptest::prelude::*;
 
 use super::*;
@@ -141,17 +142,17 @@ fn every_codec_is_read() {
 fn fields_may_be_nested_numbers_and_dates_of_any_unit() {
     let within = StructArray::from(vec![
         (
-            Arc::new(arrow::datatypes::Field::new(
+            Arc::new(arrow_schema::Field::new(
                 "url",
-                arrow::datatypes::DataType::Utf8,
+                arrow_schema::DataType::Utf8,
                 true,
             )),
             Arc::new(StringArray::from(vec![Some("u:0"), None, Some("u:2")])) as ArrayRef,
         ),
         (
-            Arc::new(arrow::datatypes::Field::new(
+            Arc::new(arrow_schema::Field::new(
                 "other",
-                arrow::datatypes::DataType::Int64,
+                arrow_schema::DataType::Int64,
                 true,
             )),
             Arc::new(Int64Array::from(vec![1, 2, 3])) as ArrayRef,
