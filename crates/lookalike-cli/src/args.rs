@@ -70,10 +70,6 @@ pub(crate) struct Global {
 }
 
 #[derive(Subcommand)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one, for as long as the program runs"
-)]
 pub(crate) enum Command {
     Scan(ScanArgs),
     Add(AddArgs),
@@ -345,7 +341,8 @@ pub(crate) struct MachineArgs {
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 
-    /// The folder for what does not fit in memory [default: the collection]
+    /// The folder for what does not fit in memory [default: the collection; for scan, that
+    /// of temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) scratch: Option<PathBuf>,
 }

@@ -8,12 +8,13 @@
 //! ```
 //!
 //! You probably want [`add::add`] and [`collection::Collection`] for more documents than
-//! fit in memory, [`scan::scan`] for files, or for two texts at hand what [`core`]
+//! fit in memory, [`scan::scan`] for a look at some files, or for two texts at hand what [`core`]
 //! offers: [`core::shingle::overlap`] for exact figures, [`core::sketcher::Sketcher`]
 //! for sketches. [`corpus::document::Document`] makes text of bytes, whatever their
 //! charset, and of HTML.
 //!
 //! ```
+//! use lookalike::corpus::inputs::Inputs;
 //! use lookalike::scan::{ScanOptions, scan};
 //!
 //! let folder = tempfile::tempdir()?;
@@ -21,10 +22,12 @@
 //! std::fs::write(folder.path().join("one.txt"), rose)?;
 //! std::fs::write(folder.path().join("two.html"), format!("<p>{rose}!</p>"))?;
 //!
-//! let found = scan(&[folder.path().to_owned()], &ScanOptions::default(), |_, _| {});
+//! let options = ScanOptions::default();
+//! let inputs = Inputs::expand(&[folder.path()], &options.reading);
+//! let found = scan(&inputs, &options, &mut |_| {})?;
 //! assert_eq!(found.groups.len(), 1);
 //! assert_eq!(found.groups[0].lowest, 1.0);
-//! # Ok::<(), std::io::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! What this crate is not: it draws no table, parses no command line, opens no network
@@ -33,7 +36,7 @@
 //! | step | time | memory |
 //! |---|---|---|
 //! | [`corpus::document::Document::read`] | O(bytes) | O(bytes), none for UTF-8 text |
-//! | [`scan::scan`] | O(bytes + pairs nearly alike) | some 50 bytes a different shingle |
+//! | [`scan::scan`] | that of [`add::add`], and the inputs once more | what is allowed |
 
 #[doc(no_inline)]
 pub use lookalike_core as core;

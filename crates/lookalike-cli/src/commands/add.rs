@@ -117,7 +117,7 @@ impl AddArgs {
         let mut progress = Progress::new(global);
         let mut seen = Vec::new();
         let added = add(&self.collection, &inputs, &options, &mut |event| {
-            if let Event::Rejected { input, refused } = &event
+            if let Event::Refused { input, refused } = &event
                 && refused.is_rejected
             {
                 seen.extend_from_slice(reject_line(input, refused).as_bytes());
@@ -213,7 +213,8 @@ pub(crate) fn hint_for_nothing(counts: &Counts) -> &'static str {
     }
 }
 
-fn reject_line(input: &str, refused: &Refused) -> String {
+/// A record that was rejected, as `--rejects` lists it.
+pub(crate) fn reject_line(input: &str, refused: &Refused) -> String {
     let place = if refused.is_line { "line" } else { "offset" };
     let line = json!({
         "input": input,

@@ -1,75 +1,74 @@
 //! `lookalike scan PATH…`: the near-duplicate groups of some files.
 
 use std::collections::BTreeMap;
-use std::error::Error;
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write};
-use std::num::NonZeroUsize;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use lookalike::corpus::folder::{MAX_SIZE, WalkOptions};
-use lookalike::corpus::unusable::{Unusable, UnusableFile, shown};
+use lookalike::add::{AddError, Event};
+use lookalike::corpus::inputs::Inputs;
+use lookalike::corpus::record::Refused;
+use lookalike::corpus::unusable::shown;
 use lookalike::scan::{Grade, Group, Member, Scan, ScanOptions, scan};
 use serde_json::{Value, json};
 
-use crate::args::{Global, ShingleArgs, threshold};
+use crate::args::{Global, InputArgs, MachineArgs, ShingleArgs, threshold};
+use crate::commands::add::reject_line;
 use crate::failure::{Exit, Failure, Stop};
+use crate::output::progress::Progress;
 use crate::output::{file, text};
 
 /// Find the groups of near-duplicates among some files
 ///
-/// Exact and in memory; nothing is kept. Two files are in one group when their resemblance
-/// reaches the threshold, or when a chain of such pairs leads from one to the other. Members
-/// are shown with their resemblance to the group's representative: the one with the most
-/// shingles, of several the first by name. Links inside a folder are not followed.
+/// Reads what `add` reads and keeps nothing. Two documents are in one group when their
+/// resemblance reaches the threshold, or when a chain of such pairs leads from one to the
+/// other; that and all figures are exact, from the inputs read a second time. Members are
+/// shown with their resemblance to the group's representative: the one with the most
+/// shingles, of several the first. Links inside a folder are not followed.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   lookalike scan docs/
   lookalike scan docs/ --resemblance 0.9
-  lookalike scan a.txt b.txt mirror/ --containment 0.8 --json")]
+  lookalike scan a.txt b.txt mirror/ --containment 0.8 --json
+  lookalike scan shards/*.jsonl.gz --text-field body")]
 pub(crate) struct ScanArgs {
-    /// Files and folders
+    /// Files, folders, patterns, or `-`
     #[arg(required = true, value_name = "PATH")]
-    paths: Vec<PathBuf>,
+    paths: Vec<OsString>,
 
-    /// The least resemblance that joins two files
+    /// The least resemblance that joins two documents
     #[arg(long, value_name = "R", default_value = "0.5", value_parser = threshold)]
     resemblance: f64,
 
-    /// Also join two files when this share of one is in the other
+    /// Also join two documents when this share of one is in the other
     #[arg(long, value_name = "C", value_parser = threshold)]
     containment: Option<f64>,
 
-    /// Show groups of at least N files
+    /// Show groups of at least N documents
     #[arg(long, value_name = "N", default_value = "2")]
     min_size: usize,
 
-    /// Also look at files and folders whose name begins with a dot
-    #[arg(long)]
-    hidden: bool,
-
-    /// Refuse files of more bytes
-    #[arg(long, value_name = "BYTES", default_value_t = MAX_SIZE)]
-    max_size: u64,
-
-    /// Name every file that was left out, with the reason
+    /// Name all that was left out, with the reason
     #[arg(long, short)]
     verbose: bool,
 
-    /// List what could not be read in a file, one JSON object a line
+    /// List what was rejected in a file, one JSON object a line
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
 
-    /// Exit with 0 even when something could not be read
+    /// Exit with 0 even when something was rejected
     #[arg(long)]
     allow_rejects: bool,
 
-    /// How many threads read; the answer is the same [default: one a processor]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    reading: InputArgs,
+
+    #[command(flatten)]
+    machine: MachineArgs,
 
     #[command(flatten)]
     shingles: ShingleArgs,
@@ -78,52 +77,105 @@ pub(crate) struct ScanArgs {
 /// How many rejects are named before only their number is.
 const NAMED: usize = 20;
 
+/// What was left out, as it is to be told.
+#[derive(Default)]
+struct Left {
+    /// All, up to as many as are named: input and reason.
+    rejected: Vec<String>,
+    skipped: Vec<String>,
+    /// How many there are.
+    rejects: usize,
+    skips: usize,
+    reject_lines: String,
+}
+
+impl Left {
+    fn note(&mut self, input: &str, refused: &Refused, most: usize) {
+        let (named, count) = if refused.is_rejected {
+            self.reject_lines.push_str(&reject_line(input, refused));
+            (&mut self.rejected, &mut self.rejects)
+        } else {
+            (&mut self.skipped, &mut self.skips)
+        };
+        *count += 1;
+        if named.len() < most {
+            let place = match (refused.is_line, refused.at) {
+                (true, line) => format!(" line {line}"),
+                (false, 0) => String::new(),
+                (false, offset) => format!(" offset {offset}"),
+            };
+            named.push(format!("{input}{place}: {}", refused.message));
+        }
+    }
+
+    fn say(&self, is_verbose: bool) {
+        let yellow = AnsiColor::Yellow.on_default().bold();
+        let mut err = anstream::stderr().lock();
+        let mut say = |named: &[String], count: usize| {
+            for one in named {
+                let _ = writeln!(err, "{yellow}left out:{yellow:#} {one}");
+            }
+            if count > named.len() {
+                let more = text::count((count - named.len()) as u64);
+                let _ = writeln!(err, "{yellow}left out:{yellow:#} {more} more");
+            }
+        };
+        say(&self.rejected, self.rejects);
+        if is_verbose {
+            say(&self.skipped, self.skips);
+        }
+    }
+}
+
 impl ScanArgs {
     pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
-        let default = ScanOptions::default();
         let options = ScanOptions {
             recipe: self.shingles.recipe(),
+            reading: self.reading.options(&self.shingles),
             resemblance: self.resemblance,
             containment: self.containment,
-            format: self.shingles.format,
-            walk: WalkOptions {
-                hidden: self.hidden,
-                max_size: self.max_size,
-            },
-            threads: self.threads.unwrap_or(default.threads),
+            threads: self.machine.threads(),
+            memory: self.machine.memory()?,
+            scratch: self.machine.scratch.clone(),
         };
-        let progress = Progress::new(global);
-        let found = scan(&self.paths, &options, |done, all| progress.show(done, all));
-        progress.clear();
-        let (rejected, skipped): (Vec<_>, Vec<_>) =
-            found.left.iter().partition(|left| left.why.is_rejected());
+        let inputs = Inputs::expand(&self.paths, &options.reading);
+        let mut progress = Progress::bar_only(global);
+        let mut left = Left::default();
+        let most = if self.verbose { usize::MAX } else { NAMED };
+        let found = scan(&inputs, &options, &mut |event| match event {
+            Event::Refused { input, refused } => left.note(input, refused, most),
+            other => progress.event(&other),
+        });
+        progress.finish();
         if let Some(path) = &self.rejects {
-            let lines: String = rejected.iter().map(|left| reject_line(left)).collect();
-            file::write(path, lines.as_bytes())?;
+            file::write(path, left.reject_lines.as_bytes())?;
         }
-        if !global.quiet {
-            say_left(&rejected, if self.verbose { usize::MAX } else { NAMED });
-            if self.verbose {
-                say_left(&skipped, usize::MAX);
+        let found = match found {
+            Ok(found) => found,
+            Err(AddError::Nothing(_)) => return Err(self.nothing(&left, global).into()),
+            Err(error) => {
+                let scratch = self.machine.scratch.clone();
+                let scratch = scratch.unwrap_or_else(std::env::temp_dir);
+                return Err(Failure::from_add(&scratch, error).into());
             }
-        }
-        if found.documents.is_empty() {
-            return Err(nothing_usable(&found, &self.paths).into());
+        };
+        if !global.quiet {
+            left.say(self.verbose);
         }
         let mut out = text::stdout();
         for (number, group) in (1..).zip(self.shown(&found)) {
             if global.json {
-                writeln!(out, "{}", group_json(number, group, &found))?;
+                writeln!(out, "{}", group_json(number, group))?;
             } else {
-                write_group(&mut out, number, group, &found)?;
+                write_group(&mut out, number, group)?;
             }
         }
         out.flush()?;
         drop(out);
         if !global.quiet {
-            self.summarise(&found, &rejected, &skipped, &options);
+            self.summarise(&found, &options);
         }
-        Ok(if rejected.is_empty() || self.allow_rejects {
+        Ok(if left.rejects == 0 || self.allow_rejects {
             Exit::Done
         } else {
             Exit::Rejected
@@ -147,24 +199,18 @@ impl ScanArgs {
     }
 
     /// The last lines, on standard error: what was read and what came of it.
-    fn summarise(
-        &self,
-        found: &Scan,
-        rejected: &[&UnusableFile],
-        skipped: &[&UnusableFile],
-        options: &ScanOptions,
-    ) {
+    fn summarise(&self, found: &Scan, options: &ScanOptions) {
         let shown: Vec<&Group> = self.shown(found).collect();
         let copies: usize = shown.iter().map(|group| spare(group).count()).sum();
-        let savable: u64 = shown.iter().map(|group| spare_bytes(group, found)).sum();
-        // Every path met is one of the three.
-        let all = found.documents.len() + found.left.len();
+        let savable: u64 = shown.iter().map(|group| spare_bytes(group)).sum();
+        let counts = &found.counts;
+        // Every record met is one of the three.
         let mut first = format!(
-            "{}: {} compared",
-            text::counted(all, "path"),
-            text::count(found.documents.len() as u64)
+            "{} read: {} compared",
+            text::count(counts.read),
+            text::count(found.documents)
         );
-        for (what, left) in [("skipped", skipped), ("rejected", rejected)] {
+        for (what, left) in [("skipped", &counts.skipped), ("rejected", &counts.rejected)] {
             if !left.is_empty() {
                 let _ = write!(first, ", {what} {}", reasons(left));
             }
@@ -172,53 +218,88 @@ impl ScanArgs {
         let second = if found.groups.is_empty() {
             format!("no two of them are alike: {}", self.policy())
         } else if shown.is_empty() {
-            format!("no group of {} or more files", self.min_size)
+            format!("no group of {} or more documents", self.min_size)
         } else {
             format!(
                 "{}; {} ({}) could go if one of each group were kept",
                 text::counted(shown.len(), "group"),
-                text::counted(copies, "file"),
+                text::counted(copies, "document"),
                 text::bytes(savable)
             )
         };
         let mut lines = vec![first, second];
         let width = options.recipe.width.get();
-        let short = found.documents.iter().filter(|one| one.tokens < width);
-        let short = short.count();
-        if short > 0 {
-            let files = text::counted(short, "file");
+        let documents = |count| text::counted(count, "document");
+        if counts.short > 0 {
             lines.push(format!(
-                "{files} shorter than a shingle of {width} tokens, each compared as a whole"
+                "{} shorter than a shingle of {width} tokens, each compared as a whole",
+                documents(counts.short)
             ));
         }
-        let malformed = found.documents.iter().filter(|one| one.replaced > 0);
-        let malformed = malformed.count();
-        if malformed > 0 {
-            let files = text::counted(malformed, "file");
-            lines.push(format!("{files} with malformed characters, read as U+FFFD"));
+        if counts.repaired > 0 {
+            lines.push(format!(
+                "{} with malformed characters, read as U+FFFD",
+                documents(counts.repaired)
+            ));
+        }
+        if found.by_estimate > 0 {
+            lines.push(format!(
+                "{} decided by estimate: what comes through a pipe is not read again",
+                text::counted(found.by_estimate, "pair")
+            ));
         }
         // Where standard error is gone there is nobody left to tell.
         let _ = writeln!(anstream::stderr(), "{}", lines.join("\n"));
     }
+
+    fn nothing(&self, left: &Left, global: Global) -> Failure {
+        let named = self.paths.iter().map(|path| shown(Path::new(path)));
+        let named: Vec<String> = named.map(|path| format!("`{path}`")).collect();
+        let all: Vec<&String> = left.rejected.iter().chain(&left.skipped).collect();
+        let count = left.rejects + left.skips;
+        let message = match (all.as_slice(), count) {
+            ([], 0) => format!("there are no files in {}", named.join(", ")),
+            ([only], 1) => format!("nothing to compare in {only}"),
+            _ => {
+                if !global.quiet {
+                    left.say(self.verbose);
+                }
+                format!("none of {} can be used", text::counted(count, "document"))
+            }
+        };
+        let is_hidden = |one: &&String| one.ends_with("it is hidden");
+        let hint = if all.iter().any(is_hidden) {
+            "--hidden looks at hidden files too; --verbose tells why each was left out"
+        } else if left.skips == 0 {
+            "check the names, and that you may read them"
+        } else if count > 1 {
+            "--verbose tells why each was left out"
+        } else {
+            "name a folder or files with text or HTML in them"
+        };
+        Failure {
+            exit: Exit::NothingUsable,
+            message,
+            hint: hint.to_owned(),
+        }
+    }
 }
 
 /// How many were left out, and how many for each reason.
-fn reasons(left: &[&UnusableFile]) -> String {
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-    for one in left {
-        *reasons.entry(one.why.code()).or_default() += 1;
-    }
-    let counts = reasons.iter();
-    let counts = counts.map(|(reason, count)| format!("{} {reason}", text::count(*count as u64)));
+fn reasons(left: &BTreeMap<String, u64>) -> String {
+    let counts = left.iter();
+    let counts = counts.map(|(reason, count)| format!("{} {reason}", text::count(*count)));
     let counts: Vec<String> = counts.collect();
-    format!("{} ({})", text::count(left.len() as u64), counts.join(", "))
+    format!(
+        "{} ({})",
+        text::count(left.values().sum()),
+        counts.join(", ")
+    )
 }
 
 /// The bytes of all members but the representative.
-fn spare_bytes(group: &Group, found: &Scan) -> u64 {
-    spare(group)
-        .map(|member| found.documents[member.document].bytes)
-        .sum()
+fn spare_bytes(group: &Group) -> u64 {
+    spare(group).map(|member| member.bytes).sum()
 }
 
 /// The members that are like the representative: those of a chain are not spare.
@@ -233,88 +314,56 @@ fn spare(group: &Group) -> impl Iterator<Item = &Member> {
         .filter(|member| member.grade.is_some())
 }
 
-fn nothing_usable(found: &Scan, paths: &[PathBuf]) -> Failure {
-    let named: Vec<String> = paths
-        .iter()
-        .map(|path| format!("`{}`", shown(path)))
-        .collect();
-    let message = match found.left.as_slice() {
-        [] => format!("there are no files in {}", named.join(", ")),
-        [only] => format!("cannot use `{}`: {}", shown(&only.path), reason(only)),
-        many => format!("none of {} can be used", text::counted(many.len(), "file")),
-    };
-    let hint = if found.left.iter().any(|left| left.why.code() == "hidden") {
-        "--hidden looks at hidden files too; --verbose tells why each file was left out"
-    } else if found.left.iter().all(|left| left.why.is_rejected()) {
-        "check the names, and that you may read them"
-    } else if found.left.len() > 1 {
-        "--verbose tells why each file was left out"
-    } else {
-        "name a folder or files with text or HTML in them"
-    };
-    Failure {
-        exit: Exit::NothingUsable,
-        message,
-        hint: hint.to_owned(),
-    }
-}
-
-fn reason(left: &UnusableFile) -> String {
-    let why = &left.why;
-    if let Unusable::TooLarge(_) = why {
-        return format!("{why}, the limit of --max-size");
-    }
-    why.source()
-        .map_or_else(|| why.to_string(), |source| format!("{why}: {source}"))
-}
-
-fn say_left(left: &[&UnusableFile], most: usize) {
-    let yellow = AnsiColor::Yellow.on_default().bold();
-    let mut err = anstream::stderr().lock();
-    for one in left.iter().take(most) {
-        let (path, why) = (shown(&one.path), reason(one));
-        let _ = writeln!(err, "{yellow}left out:{yellow:#} {path}: {why}");
-    }
-    if left.len() > most {
-        let more = text::count((left.len() - most) as u64);
-        let _ = writeln!(err, "{yellow}left out:{yellow:#} {more} more");
-    }
-}
-
-fn reject_line(left: &UnusableFile) -> String {
-    let line = json!({
-        "input": name(&left.path),
-        "reason": left.why.code(),
-        "message": reason(left),
-    });
-    format!("{line}\n")
-}
-
 /// A path in JSON: as it is where it is text.
 fn name(path: &Path) -> String {
     path.to_str().map_or_else(|| shown(path), str::to_owned)
 }
 
-fn group_json(number: usize, group: &Group, found: &Scan) -> Value {
-    let path = |document: usize| name(&found.documents[document].path);
+/// A document, for people: its file, and which of the documents in it.
+fn title(member: &Member) -> String {
+    let file = shown(&member.path);
+    let harmless = |name: &String| shown(Path::new(name));
+    match (&member.id, &member.url, member.offset) {
+        (Some(name), _, _) | (None, Some(name), _) => format!("{file}: {}", harmless(name)),
+        (None, None, Some(offset)) => format!("{file}: offset {offset}"),
+        (None, None, None) => file,
+    }
+}
+
+/// Which document, in JSON.
+fn identity(member: &Member) -> Value {
+    let mut line = json!({ "path": name(&member.path) });
+    if let Some(offset) = member.offset {
+        line["offset"] = json!(offset);
+    }
+    for (field, value) in [("id", &member.id), ("url", &member.url)] {
+        if let Some(value) = value {
+            line[field] = json!(value);
+        }
+    }
+    line
+}
+
+fn group_json(number: usize, group: &Group) -> Value {
     let member = |(place, member): (usize, &Member)| {
-        let document = &found.documents[member.document];
-        let mut line = json!({
-            "path": path(member.document),
-            "bytes": document.bytes,
-            "tokens": document.tokens,
-            "shingles": document.shingles,
-            "is_representative": place == group.representative,
-            "resemblance": member.resemblance,
-            "containment": member.containment,
-            "representative_in_member": member.covers,
-        });
-        // What there is no grade or original for is absent.
+        let mut line = identity(member);
+        line["bytes"] = json!(member.bytes);
+        line["tokens"] = json!(member.tokens);
+        // What there is no count, grade or original for is absent.
+        if let Some(shingles) = member.shingles {
+            line["shingles"] = json!(shingles);
+        }
+        line["is_representative"] = json!(place == group.representative);
+        line["resemblance"] = json!(member.resemblance);
+        line["containment"] = json!(member.containment);
+        line["representative_in_member"] = json!(member.covers);
         if let Some(grade) = member.grade {
             line["grade"] = json!(grade.name());
         }
         if let Some((first, grade)) = member.copy_of {
-            line["copy_of"] = json!({ "path": path(first), "grade": grade.name() });
+            let mut of = identity(&group.members[first]);
+            of["grade"] = json!(grade.name());
+            line["copy_of"] = of;
         }
         line
     };
@@ -322,29 +371,29 @@ fn group_json(number: usize, group: &Group, found: &Scan) -> Value {
     json!({
         "group": number,
         "size": group.members.len(),
-        "representative": path(group.members[group.representative].document),
+        "representative": name(&group.members[group.representative].path),
         "lowest_resemblance": group.lowest,
         "chain": group.is_chain,
-        "spare_bytes": spare_bytes(group, found),
+        "template": group.is_template,
+        "spare_bytes": spare_bytes(group),
         "members": members,
     })
 }
 
-fn write_group(out: &mut impl Write, number: usize, group: &Group, found: &Scan) -> io::Result<()> {
+fn write_group(out: &mut impl Write, number: usize, group: &Group) -> io::Result<()> {
     let (bold, dim) = (Style::new().bold(), Style::new().dimmed());
-    let size = text::counted(group.members.len(), "file");
+    let size = text::counted(group.members.len(), "document");
     let lowest = if group.lowest >= 1.0 {
         "all alike".to_owned()
     } else {
         format!("down to {}", text::percent(group.lowest))
     };
-    let chain = if group.is_chain {
-        ", a chain: not all are like the first"
-    } else {
-        ""
+    let flag = match (group.is_chain, group.is_template) {
+        (true, _) => ", a chain: not all are like the first",
+        (false, true) => ", a template: a frame around other text",
+        (false, false) => "",
     };
-    writeln!(out, "{bold}group {number}: {size}, {lowest}{chain}{bold:#}")?;
-    let path = |member: &Member| shown(&found.documents[member.document].path);
+    writeln!(out, "{bold}group {number}: {size}, {lowest}{flag}{bold:#}")?;
     // The representative first, then the closest: the order in which one reads.
     let mut order: Vec<usize> = (0..group.members.len()).collect();
     order.sort_by(|&x, &y| {
@@ -378,10 +427,10 @@ fn write_group(out: &mut impl Write, number: usize, group: &Group, found: &Scan)
             (false, true) => AnsiColor::Green.on_default(),
             (false, false) => dim,
         };
-        write!(out, "  {style}{how:>14}{style:#}  {}", path(member))?;
+        write!(out, "  {style}{how:>14}{style:#}  {}", title(member))?;
         // Of a copy of the representative the first column has said it all.
         if let (Some((first, grade)), false) = (member.copy_of, is_copy) {
-            let first = shown(&found.documents[first].path);
+            let first = title(&group.members[first]);
             let how = words_for(grade);
             write!(out, "  {dim}({how} as {first}){dim:#}")?;
         }
@@ -398,33 +447,5 @@ fn words_for(grade: Grade) -> &'static str {
         Grade::Shingle => "same shingles",
         Grade::Similar => "similar",
         Grade::Contained => "contained",
-    }
-}
-
-/// One line on a terminal that counts the files; nothing elsewhere.
-struct Progress {
-    is_shown: bool,
-}
-
-impl Progress {
-    fn new(global: Global) -> Progress {
-        Progress {
-            is_shown: !global.quiet && io::stderr().is_terminal(),
-        }
-    }
-
-    fn show(&self, done: usize, all: usize) {
-        if self.is_shown {
-            let (done, all) = (text::count(done as u64), text::count(all as u64));
-            let mut err = io::stderr().lock();
-            let _ = write!(err, "\r\x1b[Kreading: {done} of {all} files");
-            let _ = err.flush();
-        }
-    }
-
-    fn clear(&self) {
-        if self.is_shown {
-            let _ = write!(io::stderr().lock(), "\r\x1b[K");
-        }
     }
 }

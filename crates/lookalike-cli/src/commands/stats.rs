@@ -259,7 +259,7 @@ fn as_text(collection: &Collection, sizes: &[Sizes], seconds: &Map<String, Value
     let manifest = collection.manifest();
     let mut out = format!(
         "{}, {}\nrecipe {}: {}\n",
-        text::counted(collection.documents() as usize, "document"),
+        text::counted(collection.documents(), "document"),
         text::counted(collection.state().sweeps.len(), "sweep"),
         manifest.recipe_id(),
         manifest.recipe(),

@@ -108,7 +108,7 @@ impl VerifyArgs {
             writeln!(
                 out,
                 "sound: {}, {}",
-                text::counted(usize::try_from(files).unwrap_or(usize::MAX), "file"),
+                text::counted(files, "file"),
                 text::bytes(bytes),
             )?;
         } else {

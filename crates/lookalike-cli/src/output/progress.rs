@@ -20,6 +20,8 @@ const EVERY: Duration = Duration::from_secs(10);
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     is_quiet: bool,
+    /// Whether a line tells the time of each phase.
+    tells_phases: bool,
     phase: Option<(&'static str, Stopwatch)>,
     copied: u64,
     done: Vec<(&'static str, f64, f64)>,
@@ -38,6 +40,7 @@ impl Progress {
         Progress {
             bar,
             is_quiet: global.quiet,
+            tells_phases: true,
             phase: None,
             copied: 0,
             done: Vec::new(),
@@ -46,11 +49,21 @@ impl Progress {
         }
     }
 
+    /// Shows a bar on a terminal, and nothing elsewhere.
+    pub(crate) fn bar_only(global: Global) -> Progress {
+        let progress = Progress::new(global);
+        Progress {
+            is_quiet: progress.bar.is_none(),
+            tells_phases: false,
+            ..progress
+        }
+    }
+
     pub(crate) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Phase(phase) => self.begin(phase.name()),
             Event::Read { records, bytes, of } => self.read(*records, *bytes, *of),
-            Event::Rejected { input, refused } if refused.is_rejected => {
+            Event::Refused { input, refused } if refused.is_rejected => {
                 self.rejected += 1;
                 if self.rejected <= NAMED {
                     self.say(&format!("rejected: {input}, {refused}"));
@@ -144,6 +157,9 @@ impl Progress {
         if let Some((phase, watch)) = self.phase.take() {
             let (wall, cpu) = (watch.wall(), watch.cpu());
             self.done.push((phase, wall, cpu));
+            if !self.tells_phases {
+                return;
+            }
             self.say(&format!(
                 "{phase}: {wall:.1} s ({cpu:.1} s of processor time)"
             ));

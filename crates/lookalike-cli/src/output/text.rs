@@ -36,9 +36,10 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// A number of things: `1 file`, `2 files`.
-pub(crate) fn counted(number: usize, thing: &str) -> String {
+pub(crate) fn counted(number: impl TryInto<u64>, thing: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
     let s = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{s}", count(number as u64))
+    format!("{} {thing}{s}", count(number))
 }
 
 /// A number of bytes in the largest unit that leaves a whole part.

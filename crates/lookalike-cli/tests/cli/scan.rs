@@ -58,6 +58,33 @@ fn a_quotation_is_found_by_containment() {
 }
 
 #[test]
+fn records_of_a_file_go_by_their_names() {
+    let line = |id: &str, text: &str| {
+        let mut line = serde_json::json!({ "text": text });
+        if !id.is_empty() {
+            line["id"] = serde_json::json!(id);
+        }
+        format!("{line}\n")
+    };
+    let lines = [
+        line("one", TEXT),
+        line("", &format!("{TEXT} And so on.")),
+        line("two", TEXT),
+        "{\"text\": 3\n".to_owned(),
+        line("other", "nothing of the kind"),
+    ]
+    .concat();
+    let folder = Folder::with(&[("a.jsonl", lines.as_bytes()), ("b.txt", TEXT.as_bytes())]);
+    assert_snapshot(
+        "scan_records",
+        &[
+            folder.run("scan a.jsonl b.txt"),
+            folder.run("scan a.jsonl --json --allow-rejects"),
+        ],
+    );
+}
+
+#[test]
 fn the_end_of_a_chain_is_not_similar_to_its_beginning() {
     let folder = Folder::with(&[
         ("1", b"a b c d e f g"),
@@ -97,7 +124,7 @@ fn what_could_not_be_read_is_named_and_changes_the_status() {
         &[
             rejected,
             folder.run("scan docs none --min-size 9 --allow-rejects"),
-            folder.run("scan docs/7-unrelated.txt docs/short docs/1-first.txt --max-size 100"),
+            folder.run("scan docs/7-unrelated.txt docs/short docs/1-first.txt --max-document 100"),
         ],
     );
     let line: Value = serde_json::from_str(&folder.read("rejects.jsonl")).expect("one line");

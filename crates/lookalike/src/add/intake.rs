@@ -228,7 +228,8 @@ impl<'a> Collector<'a> {
         self.intake.tally.add(&sketched.tally);
         self.intake.position = position;
         self.intake.entries += sketched.entries.len() as u64;
-        if !sketched.entries.is_empty() || !sketched.rejects.is_empty() {
+        let rejects = sketched.refused.iter().filter(|one| one.is_rejected);
+        if !sketched.entries.is_empty() || rejects.clone().next().is_some() {
             let mut open = match self.open.take() {
                 Some(open) => open,
                 None => Open {
@@ -243,7 +244,7 @@ impl<'a> Collector<'a> {
             open.bodies.append(&sketched.bodies)?;
             open.bytes += sketched.tally.bytes;
             open.entries += sketched.entries.len() as u64;
-            for refused in &sketched.rejects {
+            for refused in rejects {
                 let place = if refused.is_line { "line" } else { "offset" };
                 let line = json!({
                     "input": self.sources[source].name,

@@ -99,8 +99,9 @@ pub enum Event<'a> {
         /// All bytes there are; 0 where that is not known.
         of: u64,
     },
-    /// A record was rejected, or an input.
-    Rejected {
+    /// A record was skipped or rejected, or an input. Of a try that is gone on with, what
+    /// was refused before is in [`Report::rejects`] alone.
+    Refused {
         /// Which input.
         input: &'a str,
         /// Where and why.
@@ -278,7 +279,7 @@ pub(crate) fn add_in(
                 clusterings: Vec::new(),
                 recounted: None,
                 exact: None,
-                floor: options.floor,
+                floor: options.floor.reaching(&options.policy),
             },
         ),
     };
@@ -291,7 +292,7 @@ pub(crate) fn add_in(
 
     watch(Event::Phase(Phase::Sketch));
     for (input, refused) in &inputs.refused {
-        watch(Event::Rejected { input, refused });
+        watch(Event::Refused { input, refused });
     }
     let intake = sketch(&**storage, &manifest, inputs, options, watch)?;
     let mut counts = counts_of(&intake, inputs);
@@ -470,8 +471,8 @@ fn sketch(
         intake,
     );
     sketching::sketch_all(&reading, from, |position, source, sketched| {
-        for refused in &sketched.rejects {
-            watch(Event::Rejected {
+        for refused in &sketched.refused {
+            watch(Event::Refused {
                 input: &inputs.sources[source].name,
                 refused,
             });

@@ -22,11 +22,22 @@ pub(crate) enum What {
     /// The first with its sketch.
     Distinct,
     /// A new document with the sketch of another.
-    Copy(Grade, Target),
+    Copy(Copy),
     /// A document that is there already, in the same words: one more capture of it.
     Again(Target),
     /// A revisit of something never seen.
     Lost,
+}
+
+/// How a document is a copy.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Copy {
+    /// Of some document before it.
+    pub(crate) grade: Grade,
+    /// The first document with its sketch.
+    pub(crate) first: Target,
+    /// Whether that one has its tokens too, and not only its sketch.
+    pub(crate) has_tokens_of_first: bool,
 }
 
 /// Another document: of this sweep by its place among the entries, or an older one.
@@ -54,7 +65,10 @@ impl Verdicts {
     fn set(&mut self, entry: u32, what: What) {
         let (code, target) = match what {
             What::Distinct => (0, Target::New(entry)),
-            What::Copy(grade, target) => (grade as u8, target),
+            What::Copy(copy) => {
+                let apart = if copy.has_tokens_of_first { 0 } else { 0x40 };
+                (copy.grade as u8 | apart, copy.first)
+            }
             What::Again(target) => (6, target),
             What::Lost => (7, Target::New(entry)),
         };
@@ -73,11 +87,18 @@ impl Verdicts {
         } else {
             Target::Older(number)
         };
-        match code & 0x7f {
+        let copy = |grade| {
+            What::Copy(Copy {
+                grade,
+                first: target,
+                has_tokens_of_first: code & 0x40 == 0,
+            })
+        };
+        match code & 0x3f {
             0 => What::Distinct,
-            1 => What::Copy(Grade::Identical, target),
-            2 => What::Copy(Grade::Lexical, target),
-            3 => What::Copy(Grade::Shingle, target),
+            1 => copy(Grade::Identical),
+            2 => copy(Grade::Lexical),
+            3 => copy(Grade::Shingle),
             6 => What::Again(target),
             _ => What::Lost,
         }
@@ -189,9 +210,10 @@ fn add_older(named: &mut Vec<Named>, older: &[Segment]) -> Result<(), StorageErr
 /// and key, older documents first and then in order of reading.
 fn judge_class(class: &[Named], verdicts: &mut Verdicts) {
     let first = |part: &[Named]| part.iter().map(|one| one.who).min();
-    let Some(first_of_class) = first(class) else {
+    let Some(first_one) = class.iter().min_by_key(|one| one.who) else {
         return;
     };
+    let first_of_class = first_one.who;
     for same_tokens in class.chunk_by(|x, y| x.tokens == y.tokens) {
         let first_of_tokens = first(same_tokens);
         for same_bytes in same_tokens.chunk_by(|x, y| x.bytes == y.bytes) {
@@ -202,14 +224,21 @@ fn judge_class(class: &[Named], verdicts: &mut Verdicts) {
                     let Target::New(entry) = one.who else {
                         continue;
                     };
+                    let copy = |grade| {
+                        What::Copy(Copy {
+                            grade,
+                            first: first_of_class,
+                            has_tokens_of_first: one.tokens == first_one.tokens,
+                        })
+                    };
                     let what = if one.who != document {
                         What::Again(document)
                     } else if first_of_bytes != Some(one.who) {
-                        What::Copy(Grade::Identical, first_of_class)
+                        copy(Grade::Identical)
                     } else if first_of_tokens != Some(one.who) {
-                        What::Copy(Grade::Lexical, first_of_class)
+                        copy(Grade::Lexical)
                     } else if first_of_class != one.who {
-                        What::Copy(Grade::Shingle, first_of_class)
+                        copy(Grade::Shingle)
                     } else {
                         What::Distinct
                     };
@@ -272,7 +301,7 @@ fn judge_revisits(
             What::Again(Target::New(entry))
         } else if let Some(&(_, _, document)) = same.clone().next() {
             made.push((revisit.payload, revisit.key, revisit.entry));
-            What::Copy(Grade::Identical, class_of(document, older, verdicts)?)
+            What::Copy(copy_of(document, older, verdicts)?)
         } else {
             What::Lost
         };
@@ -292,20 +321,22 @@ fn resolve(target: Target, verdicts: &Verdicts) -> Target {
     }
 }
 
-/// The first document with the sketch of another.
-fn class_of(
-    target: Target,
-    older: &[Segment],
-    verdicts: &Verdicts,
-) -> Result<Target, StorageError> {
-    Ok(match resolve(target, verdicts) {
+/// What a document with the bytes of another is.
+fn copy_of(target: Target, older: &[Segment], verdicts: &Verdicts) -> Result<Copy, StorageError> {
+    let (first, has_tokens_of_first) = match resolve(target, verdicts) {
         Target::New(entry) => match verdicts.get(entry) {
-            What::Copy(_, first) => first,
-            _ => Target::New(entry),
+            What::Copy(copy) => (copy.first, copy.has_tokens_of_first),
+            _ => (Target::New(entry), true),
         },
         Target::Older(doc) => {
             let at = older.partition_point(|segment| segment.base <= doc) - 1;
-            Target::Older(older[at].entry(doc)?.copy_of)
+            let entry = older[at].entry(doc)?;
+            (Target::Older(entry.copy_of), !entry.is_apart())
         }
+    };
+    Ok(Copy {
+        grade: Grade::Identical,
+        first,
+        has_tokens_of_first,
     })
 }

@@ -134,17 +134,20 @@ pub(crate) fn write_documents(
                     partitions.push(key(kind, place, sample), next)?;
                 }
             }
-            What::Copy(grade, target) => {
-                let counted = match grade {
+            What::Copy(copy) => {
+                let counted = match copy.grade {
                     Grade::Identical => &mut counts.identical,
                     Grade::Lexical => &mut counts.lexical,
                     _ => &mut counts.shingle,
                 };
                 *counted += 1;
-                entry.grade = grade as u8;
-                entry.copy_of = numbers.doc(target);
+                entry.grade = copy.grade as u8;
+                entry.copy_of = numbers.doc(copy.first);
+                if !copy.has_tokens_of_first {
+                    entry.set(Flag::Apart);
+                }
                 if entry.has(Flag::Revisit) {
-                    revisits.push((next, target));
+                    revisits.push((next, copy.first));
                 }
                 heads.append_record(SketchHead::default().0)?;
             }

@@ -39,7 +39,7 @@ pub(crate) struct Sketched {
     /// For each document: samples, id, URL.
     pub(crate) bodies: Vec<u8>,
     /// What was rejected.
-    pub(crate) rejects: Vec<Refused>,
+    pub(crate) refused: Vec<Refused>,
     pub(crate) tally: Tally,
     /// Bytes of the source read up to here.
     pub(crate) position: u64,
@@ -262,9 +262,7 @@ fn sketch_batches(
 impl Sketched {
     fn refuse(&mut self, refused: Refused) {
         self.tally.refuse(&refused);
-        if refused.is_rejected {
-            self.rejects.push(refused);
-        }
+        self.refused.push(refused);
     }
 }
 

@@ -144,15 +144,19 @@ impl<'a> Run<'a> {
             Side::Below => {}
             Side::Near | Side::Above => near.push(*pair),
         };
+        // Copies with other tokens than the first of their class, by their own.
+        let mut apart: HashMap<u128, u32> = HashMap::new();
         self.collection.each_copy(|doc, entry| {
-            match entry.grade() {
-                Some(Grade::Shingle) => {
-                    let head = self.sketches.head(entry.copy_of);
-                    let pair = shingle_pair(doc, entry.copy_of, head.samples(), head.level(), kind);
-                    consider(&pair, &mut near);
-                }
-                // The same tokens are the same shingles.
-                _ => consider(&same_pair(doc, entry.copy_of), &mut near),
+            // The same tokens are the same shingles.
+            if !entry.is_apart() {
+                consider(&same_pair(doc, entry.copy_of), &mut near);
+            } else if let Some(&first) = apart.get(&entry.tokens_name) {
+                consider(&same_pair(doc, first), &mut near);
+            } else {
+                apart.insert(entry.tokens_name, doc);
+                let head = self.sketches.head(entry.copy_of);
+                let pair = shingle_pair(doc, entry.copy_of, head.samples(), head.level(), kind);
+                consider(&pair, &mut near);
             }
         })?;
         self.collection.each_pair(|pair| {
@@ -261,8 +265,8 @@ impl<'a> Run<'a> {
                 .append_record(member.unwrap_or_else(|| Member::alone(doc)))?;
         }
         for family in &families {
-            for &(doc, _, _) in &family.members {
-                writers.roster.append_record((family.cluster, doc))?;
+            for member in &family.members {
+                writers.roster.append_record((family.cluster, member.doc))?;
             }
         }
         writers.quality.append_records(&qualities)?;
@@ -307,7 +311,12 @@ impl<'a> Run<'a> {
                 });
                 families.len() - 1
             });
-            families[place].members.push((doc, class, entry.grade()));
+            families[place].members.push(Relative {
+                doc,
+                class,
+                grade: entry.grade(),
+                is_apart: entry.is_apart(),
+            });
         })?;
         families.retain(|family| family.members.len() > 1);
         families.sort_by_key(|family| family.cluster);
@@ -332,11 +341,11 @@ impl<'a> Run<'a> {
 
     /// The document that is compared for a member: the one it is a copy of, unless only
     /// their sketches are known to be the same and every value is to be exact.
-    fn speaker(&self, &(doc, class, grade): &(u32, u32, Option<Grade>)) -> u32 {
-        if self.policy.verify == Verify::Exact && grade == Some(Grade::Shingle) {
-            doc
+    fn speaker(&self, member: &Relative) -> u32 {
+        if self.policy.verify == Verify::Exact && member.is_apart {
+            member.doc
         } else {
-            class
+            member.class
         }
     }
 
@@ -359,7 +368,9 @@ impl<'a> Run<'a> {
         let (mut is_chain, mut is_identical) = (false, true);
         let mut frame = Frame::new(family);
         for of_family in &family.members {
-            let &(doc, class, grade) = of_family;
+            let &Relative {
+                doc, class, grade, ..
+            } = of_family;
             let mut member = Member::alone(doc);
             member.cluster = family.cluster;
             member.size = size;
@@ -463,7 +474,7 @@ impl<'a> Run<'a> {
             let head = self.sketches.head(class);
             (head.samples() as u64) << head.level().min(40)
         };
-        let classes = family.members.iter().map(|member| member.1);
+        let classes = family.members.iter().map(|member| member.class);
         let best = classes.max_by_key(|&class| (size(class), std::cmp::Reverse(class)));
         best.unwrap_or(family.cluster)
     }
@@ -474,8 +485,18 @@ struct Family {
     cluster: u32,
     /// Where the policy has chosen one already.
     representative: Option<u32>,
-    /// Document, its class, its grade as a copy.
-    members: Vec<(u32, u32, Option<Grade>)>,
+    members: Vec<Relative>,
+}
+
+/// A member of a cluster in the making.
+struct Relative {
+    doc: u32,
+    /// The first document with its sketch.
+    class: u32,
+    /// Its grade as a copy.
+    grade: Option<Grade>,
+    /// Whether its tokens are not those of the first.
+    is_apart: bool,
 }
 
 /// How much of what members share with the representative is the same in nearly all.
@@ -491,7 +512,7 @@ const LEAST_TEMPLATE: usize = 8;
 
 impl Frame {
     fn new(family: &Family) -> Frame {
-        let is_class = |member: &&(u32, u32, Option<Grade>)| member.2.is_none();
+        let is_class = |member: &&Relative| member.grade.is_none();
         Frame {
             classes: family.members.iter().filter(is_class).count(),
             samples: Vec::new(),

@@ -37,7 +37,7 @@ pub fn recluster(
     collect_garbage(&*storage)?;
     let before = collection.manifest();
     let mut manifest = before.next(before.state.clone());
-    let floor = lowered(manifest.state.floor, policy);
+    let floor = manifest.state.floor.reaching(policy);
     let collection = if floor == manifest.state.floor {
         collection
     } else {
@@ -64,15 +64,6 @@ pub fn recluster(
     Ok(made
         .cloned()
         .unwrap_or_else(|| unreachable!("it was made a moment ago")))
-}
-
-/// The floor that a policy needs.
-fn lowered(floor: Floor, policy: &Policy) -> Floor {
-    let least = |floor: f64, threshold: Option<f64>| threshold.map_or(floor, |t| t.min(floor));
-    Floor {
-        resemblance: least(floor.resemblance, policy.resemblance),
-        containment: least(floor.containment, policy.containment),
-    }
 }
 
 /// Counts all pairs again, from a lower floor on.

@@ -89,6 +89,8 @@ pub enum Flag {
     HasId = 32,
     /// The input named an address.
     HasUrl = 64,
+    /// It has the sketch of the document it is a copy of, and not its tokens.
+    Apart = 128,
 }
 
 /// What is known of one document.
@@ -144,6 +146,11 @@ impl Entry {
     /// How it is a copy of an earlier document, if it is.
     pub fn grade(&self) -> Option<Grade> {
         Grade::from_code(self.grade)
+    }
+
+    /// Whether only the sketch is known to be that of the document it is a copy of.
+    pub fn is_apart(&self) -> bool {
+        self.has(Flag::Apart) || self.grade() == Some(Grade::Shingle)
     }
 
     /// Its date, if it has one.

@@ -21,24 +21,10 @@ use walkdir::{DirEntry, WalkDir};
 use super::unusable::{Unusable, UnusableFile};
 
 /// What a walk takes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct WalkOptions {
     /// Also files and folders whose name begins with a dot.
     pub hidden: bool,
-    /// The most bytes a file may have.
-    pub max_size: u64,
-}
-
-/// The largest file a walk takes by default: a text of 64 MiB is some ten million words.
-pub const MAX_SIZE: u64 = 64 << 20;
-
-impl Default for WalkOptions {
-    fn default() -> WalkOptions {
-        WalkOptions {
-            hidden: false,
-            max_size: MAX_SIZE,
-        }
-    }
 }
 
 /// A regular file.
@@ -107,7 +93,7 @@ impl Walk {
             if seen_before {
                 continue;
             }
-            match size(&entry, options) {
+            match size(&entry) {
                 Ok(Some(size)) => self.files.push(Found {
                     path: entry.into_path(),
                     size,
@@ -130,7 +116,7 @@ fn is_hidden(name: &OsStr) -> bool {
 
 /// The size of a regular file; `None` for a typed link to a folder, which the walk
 /// itself goes into.
-fn size(entry: &DirEntry, options: WalkOptions) -> Result<Option<u64>, Unusable> {
+fn size(entry: &DirEntry) -> Result<Option<u64>, Unusable> {
     let is_link = entry.path_is_symlink();
     // Of a link, what it leads to.
     let facts = fs::metadata(entry.path())?;
@@ -146,9 +132,6 @@ fn size(entry: &DirEntry, options: WalkOptions) -> Result<Option<u64>, Unusable>
     }
     if is_link && entry.depth() > 0 {
         return Err(Unusable::Link);
-    }
-    if facts.len() > options.max_size {
-        return Err(Unusable::TooLarge(options.max_size));
     }
     Ok(Some(facts.len()))
 }
@@ -202,10 +185,7 @@ mod tests {
         assert_eq!(names(&all, folder.path()), ["a.txt", "b/10.txt", "b/2.txt"]);
         assert_eq!(all.left.len(), 2);
         assert!(all.left.iter().all(|left| left.why.code() == "hidden"));
-        let hidden = WalkOptions {
-            hidden: true,
-            ..WalkOptions::default()
-        };
+        let hidden = WalkOptions { hidden: true };
         assert_eq!(walk(&[folder.path().to_owned()], hidden).files.len(), 5);
     }
 
@@ -217,19 +197,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_missing_is_named() {
-        let folder = folder(&[("large", "12345"), ("small", "1234")]);
-        let options = WalkOptions {
-            max_size: 4,
-            ..WalkOptions::default()
-        };
-        let all = walk(
-            &[folder.path().to_owned(), folder.path().join("none")],
-            options,
-        );
-        let codes: Vec<&str> = all.left.iter().map(|left| left.why.code()).collect();
-        assert_eq!(codes, ["too large", "missing"]);
-        assert_eq!(names(&all, folder.path()), ["small"]);
+    fn what_is_missing_or_too_large_is_named() {
+        let folder = folder(&[("large", "12345")]);
+        let paths = [folder.path().to_owned(), folder.path().join("none")];
+        let all = walk(&paths, WalkOptions::default());
+        assert_eq!(names(&all, folder.path()), ["large"]);
+        assert_eq!(all.left.len(), 1);
+        assert_eq!(all.left[0].why.code(), "missing");
+        let large = folder.path().join("large");
+        assert_eq!(read(&large, 5).expect("five bytes"), b"12345");
+        assert_eq!(read(&large, 4).expect_err("too large").code(), "too large");
     }
 
     #[cfg(unix)]

@@ -159,7 +159,6 @@ impl Inputs {
             paths,
             WalkOptions {
                 hidden: options.hidden,
-                max_size: u64::MAX,
             },
         );
         for file in walk.left {

@@ -45,7 +45,8 @@ impl RejectedAt {
     }
 
     pub(super) fn note(&mut self, event: &Event<'_>) {
-        if let Event::Rejected { input, refused } = event
+        if let Event::Refused { input, refused } = event
+            && refused.is_rejected
             && let Some(places) = self.inputs.get_mut(*input)
         {
             places.insert(refused.at);

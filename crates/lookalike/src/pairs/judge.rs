@@ -14,6 +14,7 @@ use lookalike_core::sketch::min;
 
 use super::count::Common;
 use super::{Basis, Measure, Pair, Side};
+use crate::clusters::policy::Policy;
 use crate::collection::entry::SketchHead;
 use crate::collection::sketches::Sketches;
 use crate::storage::StorageError;
@@ -32,6 +33,17 @@ impl Default for Floor {
         Floor {
             resemblance: 0.4,
             containment: 0.5,
+        }
+    }
+}
+
+impl Floor {
+    /// The floor lowered as far as a policy needs it.
+    pub(crate) fn reaching(self, policy: &Policy) -> Floor {
+        let least = |floor: f64, threshold: Option<f64>| threshold.map_or(floor, |t| t.min(floor));
+        Floor {
+            resemblance: least(self.resemblance, policy.resemblance),
+            containment: least(self.containment, policy.containment),
         }
     }
 }
@@ -101,7 +113,7 @@ impl<'a> Judging<'a> {
                     CONTAINMENT_ERRORS,
                 )
             };
-            (2..=of).find(enough).unwrap_or(u32::MAX)
+            (of.clamp(1, 2)..=of).find(enough).unwrap_or(u32::MAX)
         };
         let table = to_u32(TABLE);
         Judging {
@@ -254,9 +266,10 @@ impl<'a> Judge<'a> {
         let Judging { kind, floor, .. } = *self.judging;
         let side =
             |measure, threshold, errors| pair.side(measure, kind, threshold, errors) >= Side::Near;
-        // A containment of very few samples is no evidence of anything.
+        // One sample in common is no evidence of containment, unless it is all there is.
+        let is_evidence = pair.common >= 2 || pair.basis == Basis::Level(0);
         side(Measure::Resemblance, floor.resemblance, ERRORS)
-            || pair.common >= 2
+            || is_evidence
                 && (side(Measure::AInB, floor.containment, CONTAINMENT_ERRORS)
                     || side(Measure::BInA, floor.containment, CONTAINMENT_ERRORS))
     }
