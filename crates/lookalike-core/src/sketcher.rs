@@ -9,6 +9,8 @@
 //! O(sketch), and the longest token. (Labelled shingles must be counted: O(distinct
 //! shingles) there.)
 
+use std::fmt;
+
 use crate::canonical::{self, TokenKind, words};
 use crate::fingerprint::Rabin;
 use crate::recipe::{Recipe, RecipeId, SketchKind};
@@ -20,6 +22,7 @@ use crate::sketch::nested::NestedSampler;
 use crate::sketch::perm::{PermSketcher, PermState};
 use crate::sketch::{Kept, Sketch};
 use hashbrown::HashMap;
+use xxhash_rust::xxh3::Xxh3Default;
 
 /// The name of a document's tokens: equal for equal sequences of tokens, and by chance
 /// (2^-128 for any two) for others. Of one recipe; not for strangers to trust, who may
@@ -199,7 +202,7 @@ impl Shingler {
     fn begin(&mut self) {
         self.waiting.clear();
         self.gone = 0;
-        self.namer = Namer::default();
+        self.namer.hash.reset();
         if let Some(occurrences) = &mut self.occurrences {
             occurrences.clear();
         }
@@ -257,55 +260,31 @@ impl Shingler {
     }
 }
 
-/// Names a sequence of token values as they come.
-///
-/// Two chains of 64 bits for the tokens at even places and two for those at odd ones:
-/// each step waits only for the last but one. A step is a bijection of its chain, so one
-/// token changed is always another name.
-#[derive(Clone, Copy, Debug, Default)]
+/// Names a sequence of token values as they come: XXH3 of their bytes.
+#[derive(Clone, Default)]
 struct Namer {
-    chains: [[u64; 2]; 2],
-    count: u64,
+    hash: Xxh3Default,
+}
+
+impl fmt::Debug for Namer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Namer({:032x})", self.hash.digest128())
+    }
 }
 
 impl Namer {
-    /// Odd, with bits set as if by chance: the golden ratio and the square root of 2.
-    const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0x6a09_e667_f3bc_c909];
-
-    fn step(chain: &mut [u64; 2], value: u64) {
-        for (state, factor) in chain.iter_mut().zip(Namer::FACTORS) {
-            let mixed = (*state ^ value).wrapping_mul(factor);
-            *state = mixed ^ (mixed >> 31);
+    fn push(&mut self, values: &[u64]) {
+        let mut bytes = [[0; 8]; 128];
+        for values in values.chunks(bytes.len()) {
+            for (bytes, value) in bytes.iter_mut().zip(values) {
+                *bytes = value.to_le_bytes();
+            }
+            self.hash.update(bytes[..values.len()].as_flattened());
         }
-    }
-
-    fn push(&mut self, mut values: &[u64]) {
-        if let ([first, rest @ ..], 1) = (values, self.count % 2) {
-            Namer::step(&mut self.chains[1], *first);
-            self.count += 1;
-            values = rest;
-        }
-        let [mut even, mut odd] = self.chains;
-        let (pairs, last) = values.as_chunks::<2>();
-        for [x, y] in pairs {
-            Namer::step(&mut even, *x);
-            Namer::step(&mut odd, *y);
-        }
-        for x in last {
-            Namer::step(&mut even, *x);
-        }
-        self.chains = [even, odd];
-        self.count += values.len() as u64;
     }
 
     fn name(&self) -> TokensName {
-        let mut end = [self.count; 2];
-        for value in self.chains.as_flattened() {
-            Namer::step(&mut end, *value);
-        }
-        // The even chains went in first: one more round spreads the odd ones as far.
-        Namer::step(&mut end, self.count);
-        TokensName(u128::from(end[0]) << 64 | u128::from(end[1]))
+        TokensName(self.hash.digest128())
     }
 }
 

@@ -41,10 +41,6 @@ pub(crate) struct Truth<'a> {
     budget: u64,
     /// Sources by sweep, where they were needed.
     sources: HashMap<usize, Vec<Option<Source>>>,
-    /// Documents read again.
-    pub(crate) documents_read: u64,
-    /// Documents that could not be.
-    pub(crate) documents_lost: u64,
 }
 
 /// Pairs to be decided together.
@@ -83,8 +79,6 @@ impl<'a> Truth<'a> {
             threads,
             budget,
             sources: HashMap::new(),
-            documents_read: 0,
-            documents_lost: 0,
         }
     }
 
@@ -236,8 +230,6 @@ impl<'a> Truth<'a> {
                 Ok(())
             },
         )?;
-        self.documents_read += sets.len() as u64;
-        self.documents_lost += (docs.len() - sets.len()) as u64;
         Ok(sets)
     }
 }
@@ -264,7 +256,7 @@ fn read_again(
     let offsets: Vec<Offset> = task.places.iter().map(|place| Offset(place.0)).collect();
     let mut found = Vec::with_capacity(offsets.len());
     // A source that is gone or cannot be read gives nothing: its documents are missing
-    // from the answer, and that is counted.
+    // from the answer, and their pairs are counted as decided by estimate.
     let _ = fetch(
         task.source,
         &offsets,
