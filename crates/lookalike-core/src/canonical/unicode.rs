@@ -46,13 +46,6 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Holds the canonical form of a word of ASCII letters and digits, and nothing else.
-    pub(super) fn set_ascii(&mut self, word: &[u8], case: Case) {
-        self.bytes.clear();
-        self.bytes
-            .extend(word.iter().map(|byte| ascii(*byte, case)));
-    }
-
     /// Appends the canonical form of a token, step by step.
     pub(super) fn append(&mut self, token: &str, case: Case) {
         if token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -200,6 +193,18 @@ impl Entry {
         matches!(self.class(), Class::Extend | Class::Zwj)
     }
 
+    /// The canonical character of a simple letter or digit: a run of them is in one word
+    /// whatever is around it.
+    #[inline]
+    pub(super) fn of_run(self) -> Option<char> {
+        self.simple().filter(|_| self.0 & RUN != 0)
+    }
+
+    #[inline]
+    pub(super) fn is_alphanumeric(self) -> bool {
+        self.0 & ALPHANUMERIC != 0
+    }
+
     /// The canonical character of a simple one.
     #[inline]
     pub(super) fn simple(self) -> Option<char> {
@@ -277,6 +282,12 @@ impl CharTable {
         }
     }
 
+    /// The canonical form of an ASCII letter or digit.
+    #[inline]
+    pub(super) fn ascii(&self, byte: u8) -> u8 {
+        ascii(byte, self.case)
+    }
+
     #[inline]
     pub(super) fn entry(&self, c: char) -> Entry {
         match self.basic.get(c as usize) {
@@ -320,7 +331,7 @@ impl Sum<'_> {
         let (mut ahead, mut last) = (rest.clone(), Entry(0));
         while let Some(c) = ahead.next() {
             let entry = table.entry(c);
-            let Some(c) = entry.simple().filter(|_| entry.0 & RUN != 0) else {
+            let Some(c) = entry.of_run() else {
                 break;
             };
             self.alphanumeric |= entry.0 & ALPHANUMERIC != 0;

@@ -76,10 +76,10 @@ pub(crate) fn alternate<S>(
         let table = CharTable::get(case);
         loop {
             at = skip_others(text, at, table);
-            let run = plain_word(&bytes[at..]);
+            let (mut written, mut len) = ([0; SIMPLE_BYTES], 0);
+            let run = simple_word(text, at, table, &mut written, &mut len);
             if run > 0 {
-                canonical.set_ascii(&bytes[at..at + run], case);
-                word(state, &canonical.bytes);
+                word(state, &written[..len]);
                 at += run;
             } else {
                 at = word_at(text, at, table, &mut canonical, &mut |canonical, _| {
@@ -130,18 +130,48 @@ fn skip_others(text: &str, mut at: usize, table: &CharTable) -> usize {
     at
 }
 
-/// The length of the word at the front, if it is of ASCII letters and digits and what
-/// follows never joins it: most words between others are, and need no rules.
+/// Canonical bytes of a word that [`simple_word`] takes.
+const SIMPLE_BYTES: usize = 64;
+
+/// The length of the word at `at`, if it is of letters and digits that have one canonical
+/// character each, and nothing that follows joins it: most words are, and need no rules.
+/// Otherwise 0. Its canonical form is written.
 #[inline]
-fn plain_word(bytes: &[u8]) -> usize {
-    let run = bytes
-        .iter()
-        .take_while(|&&byte| WORD[usize::from(byte)])
-        .count();
-    match bytes.get(run) {
-        Some(&byte) if !is_safe(byte) => 0,
-        _ => run,
+fn simple_word(
+    text: &str,
+    at: usize,
+    table: &CharTable,
+    written: &mut [u8; SIMPLE_BYTES],
+    len: &mut usize,
+) -> usize {
+    let bytes = text.as_bytes();
+    let (mut end, mut is_word) = (at, false);
+    while let Some(&byte) = bytes.get(end) {
+        if WORD[usize::from(byte)] {
+            written[*len] = table.ascii(byte);
+            *len += 1;
+            end += 1;
+            is_word = true;
+        } else if byte.is_ascii() {
+            // A mark joins letters or digits on both sides of it, and nothing else.
+            let is_end = is_safe(byte)
+                || byte != b'_' && bytes.get(end + 1).is_none_or(|&next| is_safe(next));
+            return if is_end && is_word { end - at } else { 0 };
+        } else {
+            let c = text[end..].chars().next().unwrap_or_default();
+            let entry = table.entry(c);
+            let Some(canonical) = entry.of_run() else {
+                return 0;
+            };
+            is_word |= entry.is_alphanumeric();
+            *len += canonical.encode_utf8(&mut written[*len..]).len();
+            end += c.len_utf8();
+        }
+        if *len > SIMPLE_BYTES - 4 {
+            return 0;
+        }
     }
+    if is_word { end - at } else { 0 }
 }
 
 /// How many bytes at the front are ASCII.
