@@ -22,6 +22,7 @@ use crate::commands::compare::CompareArgs;
 use crate::commands::curve::CurveArgs;
 use crate::commands::dedup::DedupArgs;
 use crate::commands::export::ExportArgs;
+use crate::commands::find::FindArgs;
 use crate::commands::manual::{CompletionsArgs, ManArgs};
 use crate::commands::members::MembersArgs;
 use crate::commands::plan::PlanArgs;
@@ -75,6 +76,7 @@ pub(crate) enum Command {
     Add(AddArgs),
     Cluster(ClusterArgs),
     Export(ExportArgs),
+    Find(FindArgs),
     Members(MembersArgs),
     Dedup(Box<DedupArgs>),
     Plan(Box<PlanArgs>),
@@ -257,9 +259,14 @@ pub(crate) struct KeyArgs {
 }
 
 impl KeyArgs {
+    /// The secret, if one was named.
+    pub(crate) fn key(&self) -> Result<Option<Key>, Failure> {
+        self.key_file.as_deref().map(read_key).transpose()
+    }
+
     /// The recipe of a collection.
     pub(crate) fn recipe(&self, collection: &Collection, folder: &Path) -> Result<Recipe, Failure> {
-        let key = self.key_file.as_deref().map(read_key).transpose()?;
+        let key = self.key()?;
         collection
             .recipe(key.as_ref())
             .map_err(|fault| Failure::from_recipe(folder, &fault))

@@ -46,6 +46,11 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// The bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// How many bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()

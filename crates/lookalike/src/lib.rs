@@ -59,6 +59,8 @@ pub mod pairs;
 
 pub mod clusters;
 
+pub mod find;
+
 pub mod tables;
 
 pub mod shards;

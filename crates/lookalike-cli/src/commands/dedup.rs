@@ -23,6 +23,7 @@ use crate::args::{Global, InputArgs, MachineArgs, RecipeArgs};
 use crate::collection::open;
 use crate::commands::cluster::PolicyArgs;
 use crate::failure::{Exit, Failure, Stop};
+use crate::output::file::Place;
 use crate::output::progress::Progress;
 use crate::output::text;
 
@@ -277,20 +278,17 @@ impl Watch for Watcher {
 /// What was removed, in a file that is there whole or not at all.
 struct Report {
     path: PathBuf,
-    part: PathBuf,
+    place: Place,
     out: BufWriter<File>,
 }
 
 impl Report {
     fn create(path: &Path) -> Result<Report, Failure> {
-        let mut name = OsString::from(".");
-        name.push(path.file_name().unwrap_or_default());
-        name.push(format!(".{}.part", std::process::id()));
-        let part = path.with_file_name(name);
-        let file = File::create(&part).map_err(|error| Failure::writing(path, &error))?;
+        let created = Place::create(path).map_err(|error| Failure::writing(path, &error));
+        let (place, file) = created?;
         Ok(Report {
             path: path.to_owned(),
-            part,
+            place,
             out: BufWriter::new(file),
         })
     }
@@ -303,19 +301,9 @@ impl Report {
     }
 
     fn finish(mut self) -> Result<(), Failure> {
-        let done = (|| {
-            self.out.flush()?;
-            self.out.get_ref().sync_all()?;
-            std::fs::rename(&self.part, &self.path)
-        })();
+        let flushed = self.out.flush();
+        let done = flushed.and_then(|()| self.place.finish(self.out.get_ref()));
         done.map_err(|error| Failure::writing(&self.path, &error))
-    }
-}
-
-impl Drop for Report {
-    fn drop(&mut self) {
-        // Gone already when all went well.
-        let _ = std::fs::remove_file(&self.part);
     }
 }
 

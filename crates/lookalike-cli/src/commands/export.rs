@@ -16,6 +16,7 @@ use lookalike::tables::{DocumentRow, PairRow, QualityRow, SketchRow};
 use crate::args::Global;
 use crate::collection::open;
 use crate::failure::{Exit, Failure, Stop};
+use crate::output::file::Place;
 
 /// Write a table of a collection: documents, clusters, pairs, quality or sketches
 #[derive(Args)]
@@ -183,7 +184,7 @@ impl From<io::Error> for Trouble {
 
 /// Where a table goes: standard output, or a file that is there whole or not at all.
 pub(crate) struct Target {
-    path: Option<(PathBuf, PathBuf)>,
+    path: Option<(PathBuf, Place, File)>,
 }
 
 impl Target {
@@ -195,18 +196,17 @@ impl Target {
             let error = io::Error::from(io::ErrorKind::IsADirectory);
             return Err(Failure::writing(path, &error));
         }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.part", std::process::id()));
-        let part = path.with_file_name(name);
+        let created = Place::create(path).map_err(|error| Failure::writing(path, &error));
+        let (place, file) = created?;
         Ok(Target {
-            path: Some((path.to_owned(), part)),
+            path: Some((path.to_owned(), place, file)),
         })
     }
 
     pub(crate) fn writer(&self) -> Result<Box<dyn Write + Send>, Failure> {
         match &self.path {
             None => Ok(Box::new(BufWriter::new(io::stdout()))),
-            Some((path, part)) => match File::create(part) {
+            Some((path, _, file)) => match file.try_clone() {
                 Ok(file) => Ok(Box::new(BufWriter::with_capacity(1 << 16, file))),
                 Err(error) => Err(Failure::writing(path, &error)),
             },
@@ -214,23 +214,17 @@ impl Target {
     }
 
     pub(crate) fn finish(self, written: Result<(), Trouble>, folder: &Path) -> Result<(), Stop> {
-        let done = written.and_then(|()| match &self.path {
-            None => Ok(()),
-            Some((path, part)) => {
-                File::open(part)?.sync_all()?;
-                Ok(std::fs::rename(part, path)?)
-            }
-        });
-        let Err(trouble) = done else {
-            return Ok(());
+        let (path, place) = match self.path {
+            None => (None, None),
+            Some((path, place, file)) => (Some(path), Some((place, file))),
         };
-        if let Some((_, part)) = &self.path {
-            // The first error is the one to tell.
-            let _ = std::fs::remove_file(part);
-        }
-        Err(match (trouble, self.path) {
+        let done = written.and_then(|()| match place {
+            None => Ok(()),
+            Some((place, file)) => Ok(place.finish(&file)?),
+        });
+        done.map_err(|trouble| match (trouble, path) {
             (Trouble::Reading(error), _) => Failure::from_collection(folder, &error.into()).into(),
-            (Trouble::Writing(error), Some((path, _))) => Failure::writing(&path, &error).into(),
+            (Trouble::Writing(error), Some(path)) => Failure::writing(&path, &error).into(),
             (Trouble::Writing(error), None) => error.into(),
         })
     }

@@ -12,6 +12,8 @@ pub(crate) mod dedup;
 
 pub(crate) mod export;
 
+pub(crate) mod find;
+
 pub(crate) mod manual;
 
 pub(crate) mod members;
@@ -45,6 +47,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Stop> {
         Command::Cluster(cluster) => cluster.run(args.global),
         Command::Export(export) => export.run(args.global),
         Command::Dedup(dedup) => dedup.run(args.global),
+        Command::Find(find) => find.run(args.global),
         Command::Members(members) => members.run(args.global),
         Command::Plan(plan) => plan.run(args.global),
         Command::Stats(stats) => stats.run(args.global),

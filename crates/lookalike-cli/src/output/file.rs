@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 use lookalike::corpus::unusable::shown;
@@ -32,25 +32,54 @@ pub(crate) fn is_no_input(output: Option<&Path>, inputs: &[&Path]) -> Result<(),
 }
 
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Through a link, what it leads to is replaced and not the link.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(path).is_ok_and(|facts| !facts.is_file()) {
-        return fs::write(path, bytes);
+    let (place, mut file) = Place::create(path)?;
+    file.write_all(bytes)?;
+    place.finish(&file)
+}
+
+/// A file in the making, under another name until it is whole. Dropped before that, it
+/// leaves nothing behind.
+pub(crate) struct Place {
+    path: PathBuf,
+    /// `None` for what is no regular file, and when all is done.
+    part: Option<PathBuf>,
+}
+
+impl Place {
+    /// Begins a file.
+    pub(crate) fn create(path: &Path) -> io::Result<(Place, File)> {
+        // Through a link, what it leads to is replaced and not the link.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if fs::metadata(&path).is_ok_and(|facts| !facts.is_file()) {
+            let file = File::options().write(true).open(&path)?;
+            return Ok((Place { path, part: None }, file));
+        }
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut temporary = OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{}.part", std::process::id()));
+        let part = path.with_file_name(temporary);
+        let file = File::create(&part)?;
+        let part = Some(part);
+        Ok((Place { path, part }, file))
     }
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut temporary = OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}.part", std::process::id()));
-    let temporary = path.with_file_name(temporary);
-    let written = (|| {
-        let mut file = File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    })();
-    if written.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&temporary);
+
+    /// All is written: makes it last and gives it its name.
+    pub(crate) fn finish(mut self, file: &File) -> io::Result<()> {
+        if let Some(part) = &self.part {
+            file.sync_all()?;
+            fs::rename(part, &self.path)?;
+            self.part = None;
+        }
+        Ok(())
     }
-    written
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(part) = &self.part {
+            // The first error is the one to tell.
+            let _ = fs::remove_file(part);
+        }
+    }
 }

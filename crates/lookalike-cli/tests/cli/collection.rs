@@ -51,6 +51,55 @@ pub(crate) fn with_collection() -> Folder {
 }
 
 #[test]
+fn a_document_finds_what_is_like_it() {
+    let folder = with_collection();
+    let part = words(1);
+    let part = part.split(' ').take(25).collect::<Vec<_>>().join(" ");
+    fs::write(folder.at("part.txt"), part).expect("a file");
+    fs::write(folder.at("page.html"), format!("<p>{}</p>", words(2))).expect("a file");
+    fs::write(folder.at("other.txt"), "nothing of the kind is there").expect("a file");
+    assert_snapshot(
+        "find",
+        &[
+            folder.run("find c.lk part.txt"),
+            folder.run("find c.lk page.html other.txt --json"),
+            folder.run("find c.lk --url http://z.org/a --min-resemblance 0.9 --exact --json"),
+            folder.run("find c.lk other.txt"),
+            folder.run("find c.lk --url http://nowhere.org/"),
+            folder.run("find c.lk gone.txt"),
+            folder.run("find note.txt part.txt"),
+            folder.run("find c.lk"),
+        ],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_table_goes_through_links_and_into_pipes() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let folder = with_collection();
+    fs::write(folder.at("table.csv"), "old").expect("a file");
+    symlink("table.csv", folder.at("link.csv")).expect("a link");
+    let ran = folder.run("export c.lk documents -o link.csv");
+    assert_eq!(ran.status, Some(0), "{ran}");
+    let is_link = fs::symlink_metadata(folder.at("link.csv")).expect("it is there");
+    assert!(is_link.is_symlink());
+    assert!(folder.read("table.csv").starts_with("doc,id,url"));
+
+    let made = std::process::Command::new("mkfifo")
+        .arg(folder.at("pipe.csv"))
+        .status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let pipe = folder.at("pipe.csv");
+    let reader = std::thread::spawn(move || fs::read_to_string(pipe).expect("text"));
+    let ran = folder.run("export c.lk documents -o pipe.csv");
+    assert_eq!(ran.status, Some(0), "{ran}");
+    assert_eq!(reader.join().expect("it ends"), folder.read("table.csv"));
+    let pipe = fs::metadata(folder.at("pipe.csv")).expect("it is there");
+    assert!(pipe.file_type().is_fifo());
+}
+
+#[test]
 fn a_collection_tells_what_is_in_it() {
     let folder = with_collection();
     // Times and disk depend on the machine and the format: they are looked at below.

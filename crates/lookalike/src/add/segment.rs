@@ -16,6 +16,7 @@ use crate::collection::file_name;
 use crate::collection::lookup::write_lookup;
 use crate::collection::manifest::Manifest;
 use crate::collection::segment::{Segment, StoredSource};
+use crate::collection::sketches::STRIDE;
 use crate::collection::state::{Counts, State};
 use crate::corpus::inputs::Source;
 use crate::pairs::postings::{Partitions, key};
@@ -93,6 +94,7 @@ pub(crate) fn write_documents(
     let mut strings = files.create("strings", FileKind::Names)?;
     let mut heads = files.create("heads", FileKind::Sketches)?;
     let mut sketches = files.create("sketches", FileKind::Sketches)?;
+    let mut places = files.create("places", FileKind::Lookup)?;
     let mut captures = files.create("captures", FileKind::Captures)?;
     let mut counts = Counts::default();
     let mut next = base;
@@ -102,6 +104,8 @@ pub(crate) fn write_documents(
     // What a revisit is of is known by its document, which may come later in the input.
     let mut revisits: Vec<(u32, Target)> = Vec::new();
     let mut number = 0;
+    // Samples of the documents before.
+    let mut of_earlier = 0_u64;
     while let Some(mut entry) = entries.next_entry()? {
         let what = verdicts.get(number);
         bodies.next_body(&entry, &mut samples, &mut text)?;
@@ -152,6 +156,12 @@ pub(crate) fn write_documents(
                 heads.append_record(SketchHead::default().0)?;
             }
         }
+        if (next - base).is_multiple_of(STRIDE) {
+            places.append_record(of_earlier)?;
+        }
+        if what == What::Distinct {
+            of_earlier += samples.len() as u64;
+        }
         entry.strings = strings.position();
         strings.append(&text)?;
         documents.append_record(entry)?;
@@ -173,6 +183,7 @@ pub(crate) fn write_documents(
             heads.finish()?,
             sketches.finish()?,
             captures.finish()?,
+            places.finish()?,
         ],
         counts,
     })

@@ -444,16 +444,22 @@ fn payload_name(digest: &str) -> u64 {
     xxh3_64(digest.as_bytes()).max(1)
 }
 
-/// How long a body is, and the first half of its BLAKE3.
+/// The name of some bytes: the first half of their BLAKE3.
+pub(crate) fn name_of_bytes(bytes: &[u8]) -> u128 {
+    half(blake3::hash(bytes))
+}
+
+fn half(hash: blake3::Hash) -> u128 {
+    let mut first = [0; 16];
+    first.copy_from_slice(&hash.as_bytes()[..16]);
+    u128::from_le_bytes(first)
+}
+
+/// How long a body is, and its name.
 fn body_name(body: &Body<'_>) -> (u64, u128) {
-    let half = |hash: blake3::Hash| {
-        let mut first = [0; 16];
-        first.copy_from_slice(&hash.as_bytes()[..16]);
-        u128::from_le_bytes(first)
-    };
     match body {
-        Body::Text(text) => (text.len() as u64, half(blake3::hash(text.as_bytes()))),
-        Body::Bytes { bytes, .. } => (bytes.len() as u64, half(blake3::hash(bytes))),
+        Body::Text(text) => (text.len() as u64, name_of_bytes(text.as_bytes())),
+        Body::Bytes { bytes, .. } => (bytes.len() as u64, name_of_bytes(bytes)),
         Body::Features(features) => {
             let mut hasher = blake3::Hasher::new();
             let mut len = 0;
@@ -472,7 +478,8 @@ fn body_name(body: &Body<'_>) -> (u64, u128) {
 /// is: two short pages may share the one or two shingles that were sampled.
 const ENOUGH: usize = 16;
 
-fn sketch_name(sketch: &Sketch, tokens_name: u128) -> u128 {
+/// What documents of one class have in common.
+pub(crate) fn sketch_name(sketch: &Sketch, tokens_name: u128) -> u128 {
     let samples = sketch.samples();
     let (level, is_whole) = match (sketch.kept(), sketch.kind()) {
         (Kept::Nested(kept), _) => (kept.level(), kept.level() == 0),

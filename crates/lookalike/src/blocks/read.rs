@@ -26,6 +26,8 @@ struct Shared {
     /// Which reader of this process: files may share a name over time, readers never a
     /// serial number.
     serial: u64,
+    /// A bit for each block of a mapped file: whether it was checked.
+    checked: Option<Box<[AtomicU64]>>,
 }
 
 impl fmt::Debug for BlockReader {
@@ -71,8 +73,14 @@ impl BlockReader {
         let mut header = [0; HEADER_LEN];
         file.read_at(0, &mut header).map_err(io)?;
         check_header(&header, entry)?;
+        // A mapping is as long as the file was when it was opened: that was compared.
+        let is_whole = file
+            .mapped()
+            .is_some_and(|map| map.len() as u64 == entry.file_len);
+        let words = is_whole.then(|| entry.file_len.div_ceil(64 * BLOCK_LEN as u64));
         Ok(BlockReader {
             shared: Arc::new(Shared {
+                checked: words.map(|words| (0..words).map(|_| AtomicU64::new(0)).collect()),
                 file,
                 entry: entry.clone(),
                 serial: SERIAL.fetch_add(1, Ordering::Relaxed),
@@ -179,6 +187,10 @@ impl BlockReader {
 
     /// Calls `read` with the checked payload of a block.
     fn with_block(&self, block: u64, read: impl FnOnce(&[u8])) -> Result<(), StorageError> {
+        if let Some(payload) = self.mapped_block(block)? {
+            read(payload);
+            return Ok(());
+        }
         LAST_BLOCK.with_borrow_mut(|last| {
             let payload = self.payload_of(block);
             if last.holds != Some((self.shared.serial, block)) {
@@ -190,6 +202,30 @@ impl BlockReader {
             read(&last.bytes[..payload]);
             Ok(())
         })
+    }
+
+    /// The payload of a block, checked, where the file is mapped. It is checked when it is
+    /// asked for first.
+    #[inline]
+    fn mapped_block(&self, block: u64) -> Result<Option<&[u8]>, StorageError> {
+        let Some(checked) = &self.shared.checked else {
+            return Ok(None);
+        };
+        let from = usize::try_from(block_offset(block)).unwrap_or(usize::MAX);
+        let len = self.payload_of(block);
+        let map = self.shared.file.mapped().unwrap_or_default();
+        let Some(raw) = map
+            .get(from..)
+            .and_then(|rest| rest.get(..len + TRAILER_LEN))
+        else {
+            return Ok(None);
+        };
+        let (word, bit) = (&checked[from / (64 * BLOCK_LEN)], 1 << (block % 64));
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            self.check_block(block, raw)?;
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        Ok(Some(&raw[..len]))
     }
 
     /// Reads up to `count` blocks as they are on disk, unchecked.

@@ -17,8 +17,11 @@ pub struct Lookup {
     len: u64,
 }
 
-/// Records read at a time: about a block.
+/// About as many records as a block holds.
 const STEP: u64 = 4096;
+
+/// So few names are always looked up one by one.
+const FEW: usize = 4;
 
 impl Lookup {
     /// Opens a file of names.
@@ -35,28 +38,18 @@ impl Lookup {
         mut each: impl FnMut(u64, u32) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         // One of every other block is touched anyway: read them all, in order.
-        if names.len() as u64 >= self.len / (2 * STEP) {
+        if names.len() > FEW && names.len() as u64 >= self.len / (2 * STEP) {
             return self.join(names, each);
         }
         let mut from = 0;
         for &name in names {
             from = self.lower_bound(name, from)?;
-            let mut at = from;
-            let mut stream = self
-                .reader
-                .records::<(u64, u32)>(at..self.len.min(at + STEP), 1)?;
-            loop {
-                match stream.next_record()? {
-                    Some((found, doc)) if found == name => {
-                        at += 1;
-                        each(name, doc)?;
-                    }
-                    Some(_) => break,
-                    None if at == self.len => break,
-                    None => {
-                        stream = self.reader.records(at..self.len.min(at + STEP), 1)?;
-                    }
+            for at in from..self.len {
+                let (found, doc) = self.reader.record::<(u64, u32)>(at)?;
+                if found != name {
+                    break;
                 }
+                each(name, doc)?;
             }
         }
         Ok(())

@@ -291,6 +291,26 @@ impl Collection {
         Ok(docs)
     }
 
+    /// All documents that have a sketch of this name, in order.
+    pub(crate) fn each_named_sketch(
+        &self,
+        name: u128,
+        mut each: impl FnMut(u32, &Entry),
+    ) -> Result<(), StorageError> {
+        for segment in &self.segments {
+            segment
+                .sketch_names
+                .find_all(&[(name >> 64) as u64], |_, doc| {
+                    let entry = segment.entry(doc)?;
+                    if entry.sketch_name == name {
+                        each(doc, &entry);
+                    }
+                    Ok(())
+                })?;
+        }
+        Ok(())
+    }
+
     /// A clustering that is kept.
     pub fn clustering(&self, stored: &StoredClustering) -> Result<Clustering, StorageError> {
         let file = |what: &str| {

@@ -5,6 +5,7 @@
 //! strings    ids and URLs, one after the other
 //! heads      u32 × n                      size and level of each sketch
 //! sketches   u64 …                        samples of the documents that are no copies
+//! places     u64 …                        where those of every 64th document begin
 //! postings   (rest, document) …           the samples, sorted; fences: where buckets begin
 //! names      (name of sketch, document)   sorted, and so are
 //! keys       (key, document)

@@ -3,17 +3,68 @@
 //! ```text
 //! heads     one u32 a document: samples and level; 0 samples for a copy
 //! sketches  the samples of all documents, one after the other, u64 each
+//! places    u64 for every 64th document: how many samples the documents before it have
 //! ```
 //!
-//! The heads are held in memory, 4 bytes a document, and lead to the samples. Samples
-//! are read when they are asked for, or all at once where they fit the budget.
+//! Where all documents are gone through, the heads are held in memory, 4 bytes a document,
+//! and lead to the samples; these are read when they are asked for, or all at once where
+//! they fit the budget. [`SketchPlaces`] holds nothing and finds one sketch by the places.
 
 use crate::blocks::{BlockReader, FileEntry};
 use crate::collection::entry::SketchHead;
 use crate::storage::{Storage, StorageError};
 
 /// Documents whose place is not written down between two whose place is.
-const STRIDE: usize = 64;
+pub(crate) const STRIDE: u32 = 64;
+
+/// The sketches of one segment, to be looked up one by one.
+#[derive(Debug)]
+pub struct SketchPlaces {
+    base: u32,
+    heads: BlockReader,
+    places: BlockReader,
+    samples: BlockReader,
+}
+
+impl SketchPlaces {
+    /// Opens the sketches of the documents from `base` on. Nothing is read.
+    pub fn open(
+        storage: &dyn Storage,
+        base: u32,
+        heads: &FileEntry,
+        places: &FileEntry,
+        samples: &FileEntry,
+    ) -> Result<SketchPlaces, StorageError> {
+        Ok(SketchPlaces {
+            base,
+            heads: BlockReader::open(storage, heads)?,
+            places: BlockReader::open(storage, places)?,
+            samples: BlockReader::open(storage, samples)?,
+        })
+    }
+
+    /// How large the sketch of a document is; nothing for a copy.
+    pub fn head(&self, doc: u32) -> Result<SketchHead, StorageError> {
+        let index = doc.checked_sub(self.base).map(u64::from);
+        self.heads.record(index.unwrap_or(u64::MAX)).map(SketchHead)
+    }
+
+    /// The samples of a document, increasing.
+    pub fn samples(&self, doc: u32, out: &mut Vec<u64>) -> Result<(), StorageError> {
+        let head = self.head(doc)?;
+        let stride = (doc - self.base) / STRIDE;
+        let mut from: u64 = self.places.record(u64::from(stride))?;
+        for before in self.base + stride * STRIDE..doc {
+            from += self.head(before)?.samples() as u64;
+        }
+        let mut bytes = vec![0; 8 * head.samples()];
+        self.samples.read_at(8 * from, &mut bytes)?;
+        out.clear();
+        let words = bytes.as_chunks().0.iter();
+        out.extend(words.map(|word| u64::from_le_bytes(*word)));
+        Ok(())
+    }
+}
 
 /// The sketches of one segment.
 #[derive(Debug)]
@@ -44,7 +95,7 @@ impl SketchFile {
         let mut position = 0;
         while let Some(batch) = stream.next_batch()? {
             for &head in batch {
-                if all.len() % STRIDE == 0 {
+                if all.len() % STRIDE as usize == 0 {
                     starts.push(position);
                 }
                 all.push(SketchHead(head));
@@ -206,8 +257,8 @@ impl Sketches {
         let at = self.segments.partition_point(|file| file.base <= doc) - 1;
         let file = &self.segments[at];
         let (base, doc) = (file.base as usize, doc as usize);
-        let stride = (doc - base) / STRIDE;
-        let before = self.heads[base + stride * STRIDE..doc].iter();
+        let stride = (doc - base) / STRIDE as usize;
+        let before = self.heads[base + stride * STRIDE as usize..doc].iter();
         let before: u64 = before.map(|head| head.samples() as u64).sum();
         (
             file,

@@ -347,6 +347,87 @@ impl Postings {
         Ok(())
     }
 
+    /// Where the postings of a key stand: guessed, for keys are as good as random, and then
+    /// searched around there.
+    pub fn find(&self, key: u64) -> Result<Range<u64>, StorageError> {
+        let bucket = (key >> 48) as usize;
+        let (low, high) = (self.starts[bucket], self.starts[bucket + 1]);
+        let rest = (key >> 16) & 0xffff_ffff;
+        let guess = low + (((high - low) * rest) >> 32);
+        let first = self.lower_bound(rest << 32, low, guess, high)?;
+        let mut end = first;
+        // Most lists are short.
+        while end < high && end < first + 8 {
+            if self.posting(end)? >> 32 != rest {
+                return Ok(first..end);
+            }
+            end += 1;
+        }
+        let end = self.lower_bound((rest + 1) << 32, end, end, high)?;
+        Ok(first..end)
+    }
+
+    /// The first of `low..high` that is not smaller, sought from a guess in ever larger
+    /// steps.
+    fn lower_bound(
+        &self,
+        wanted: u64,
+        mut low: u64,
+        guess: u64,
+        mut high: u64,
+    ) -> Result<u64, StorageError> {
+        let is_below = |at: u64| Ok::<bool, StorageError>(self.posting(at)? < wanted);
+        let mut step = 8;
+        if guess < high && is_below(guess)? {
+            low = guess + 1;
+            while low + step < high && is_below(low + step)? {
+                low += step + 1;
+                step *= 4;
+            }
+            high = high.min(low + step);
+        } else {
+            high = guess.min(high);
+            while high > low + step && !is_below(high - step)? {
+                high -= step;
+                step *= 4;
+            }
+            low = low.max(high.saturating_sub(step));
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_below(middle)? {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    #[inline]
+    fn posting(&self, at: u64) -> Result<u64, StorageError> {
+        self.reader.record(at)
+    }
+
+    /// The document of a posting.
+    pub fn doc(&self, at: u64) -> Result<u32, StorageError> {
+        Ok((self.posting(at)? & 0xffff_ffff) as u32)
+    }
+
+    /// Whether a document is among the postings of one key.
+    pub fn has(&self, list: Range<u64>, doc: u32) -> Result<bool, StorageError> {
+        let (mut low, mut high) = (list.start, list.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.doc(middle)?.cmp(&doc) {
+                std::cmp::Ordering::Equal => return Ok(true),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok(false)
+    }
+
     /// How many postings a bucket has.
     pub fn bucket_len(&self, bucket: usize) -> usize {
         usize::try_from(self.starts[bucket + 1] - self.starts[bucket]).unwrap_or(usize::MAX)

@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use memmap2::Mmap;
 use rustix::fs::OFlags;
 
+use super::map::map;
 use super::{Append, ReadAt, Storage};
 
 /// A folder on a disk.
@@ -15,6 +17,8 @@ pub struct Disk {
     folder: PathBuf,
     /// Whether what is synced is to outlast a power cut.
     is_lasting: bool,
+    /// Whether files are mapped into memory when they are opened.
+    is_mapped: bool,
 }
 
 impl Disk {
@@ -23,14 +27,23 @@ impl Disk {
         Disk {
             folder: folder.to_owned(),
             is_lasting: true,
+            is_mapped: false,
+        }
+    }
+
+    /// A folder whose files are mapped into memory: for many small reads all over them.
+    pub fn mapped(folder: &Path) -> Disk {
+        Disk {
+            is_mapped: true,
+            ..Disk::new(folder)
         }
     }
 
     /// A folder for work that nobody goes on with: nothing is waited for to reach the disk.
     pub fn passing(folder: &Path) -> Disk {
         Disk {
-            folder: folder.to_owned(),
             is_lasting: false,
+            ..Disk::new(folder)
         }
     }
 
@@ -97,7 +110,8 @@ impl Storage for Disk {
             return Err(io::Error::new(io::ErrorKind::NotFound, "not a file"));
         }
         let len = about.len();
-        Ok(Box::new(Opened { file, len }))
+        let map = self.is_mapped.then(|| map(&file)).flatten();
+        Ok(Box::new(Opened { file, len, map }))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -153,6 +167,7 @@ impl Append for Written {
 struct Opened {
     file: File,
     len: u64,
+    map: Option<Mmap>,
 }
 
 impl ReadAt for Opened {
@@ -162,6 +177,10 @@ impl ReadAt for Opened {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(buffer, offset)
+    }
+
+    fn mapped(&self) -> Option<&[u8]> {
+        self.map.as_deref()
     }
 }
 

@@ -14,6 +14,7 @@ use std::io;
 
 pub mod disk;
 mod error;
+mod map;
 #[doc(hidden)]
 pub mod sim;
 
@@ -53,4 +54,8 @@ pub trait ReadAt: Send + Sync {
     /// Fills `buffer` from an offset on; an error of kind `UnexpectedEof` when the file
     /// ends before.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+    /// All of it, where it is mapped into memory.
+    fn mapped(&self) -> Option<&[u8]> {
+        None
+    }
 }
