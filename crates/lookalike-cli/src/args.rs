@@ -356,7 +356,11 @@ pub(crate) struct MachineArgs {
 
 impl MachineArgs {
     pub(crate) fn threads(&self) -> NonZeroUsize {
-        self.threads.unwrap_or_else(processors)
+        // More than there is work for only cost time.
+        let most = NonZeroUsize::new(256)
+            .unwrap_or(NonZeroUsize::MIN)
+            .max(processors());
+        self.threads.unwrap_or_else(processors).min(most)
     }
 
     /// The memory that may be used, or why that is too little.

@@ -162,7 +162,10 @@ pub fn scan(
     }
     let add = AddOptions {
         recipe,
-        reading: options.reading.clone(),
+        reading: ReadOptions {
+            by_place: true,
+            ..options.reading.clone()
+        },
         date: None,
         floor: Floor::default(),
         policy,
@@ -201,6 +204,7 @@ impl Work {
     /// Makes one, and removes those that killed processes have left.
     fn make(scratch: &Path) -> Result<Work, CollectionError> {
         let failed = |error| CollectionError::Storage(StorageError::io(WORK, error));
+        fs::create_dir_all(scratch).map_err(failed)?;
         for entry in fs::read_dir(scratch).map_err(failed)?.flatten() {
             let is_ours = entry
                 .file_name()
@@ -533,6 +537,7 @@ mod tests {
             (Some(Grade::Similar), 19_997.0 / 20_001.0, Some(19_999)),
         );
         assert_eq!(told, [same, near, near, same]);
+        assert_eq!(group.representative, 0);
         let strict = ScanOptions {
             resemblance: 1.0,
             ..options(2)
@@ -541,6 +546,31 @@ mod tests {
             groups(&files, &strict),
             ["1: 1 identical, 4 identical", "2: 2 identical, 3 identical"]
         );
+    }
+
+    #[test]
+    fn a_record_that_comes_again_is_a_copy() {
+        let line = "{\"id\": \"a\", \"url\": \"http://a.org/\", \"text\": \"one two three\"}\n";
+        let folder = folder(&[("1.jsonl", &format!("{line}{line}")), ("2.jsonl", line)]);
+        let scan = scanned(folder.path(), &ScanOptions::default());
+        assert_eq!((scan.documents, scan.groups.len()), (3, 1));
+        assert_eq!(scan.groups[0].members.len(), 3);
+    }
+
+    #[test]
+    fn a_group_is_represented_by_one_of_its_own() {
+        // The sketches of all are equal; the second and the third are the same.
+        let text: Vec<String> = (0..3000).map(|i| format!("v{i}")).collect();
+        let text = text.join(" ");
+        let other = format!("{text} x1 x2");
+        let files = [("1", &*text), ("2", &*other), ("3", &*other)];
+        let strict = ScanOptions {
+            resemblance: 1.0,
+            ..ScanOptions::default()
+        };
+        assert_eq!(groups(&files, &strict), ["2: 2 identical, 3 identical"]);
+        let scan = scanned(folder(&files).path(), &strict);
+        assert!(scan.groups[0].lowest >= 1.0, "{scan:?}");
     }
 
     #[test]

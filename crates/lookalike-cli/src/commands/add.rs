@@ -114,6 +114,8 @@ impl AddArgs {
             scratch: self.machine.scratch.clone(),
         };
         let inputs = Inputs::expand(&self.inputs, &options.reading);
+        let sources = inputs.sources.iter().map(|source| source.path.as_path());
+        file::spares(self.rejects.as_deref(), sources, Some(&self.collection))?;
         let mut progress = Progress::new(global);
         let mut seen = Vec::new();
         let added = add(&self.collection, &inputs, &options, &mut |event| {

@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::args::{Global, KeyArgs, MachineArgs, threshold};
 use crate::collection::open;
 use crate::failure::{Exit, Failure, Stop};
+use crate::input::note;
 use crate::output::times::Stopwatch;
 use crate::output::{text, times};
 
@@ -93,6 +94,7 @@ impl ClusterArgs {
         let recipe = self.key.recipe(&collection, &self.collection)?;
         let policy = self.policy.policy();
         let format = crate::commands::export::format_of(self.format, self.output.as_deref())?;
+        crate::commands::export::spare(self.output.as_deref(), &collection, &self.collection)?;
         drop(collection);
         let options = ClusterOptions {
             threads: self.machine.threads(),
@@ -124,9 +126,16 @@ impl ClusterArgs {
             write!(out, "{}", summary_text(&made, &summary))?;
         }
         out.flush()?;
+        if policy.containment.is_some() {
+            note(global, FEW_SAMPLES);
+        }
         Ok(Exit::Done)
     }
 }
+
+/// What sketches do not see.
+pub(crate) const FEW_SAMPLES: &str = "a short text within one many times as long may have no \
+    sample in common with it, and is not found then; `add --samples` keeps more of each";
 
 pub(crate) fn summary_json(
     made: &StoredClustering,

@@ -21,9 +21,10 @@ use serde_json::{Value, json};
 
 use crate::args::{Global, InputArgs, MachineArgs, RecipeArgs};
 use crate::collection::open;
-use crate::commands::cluster::PolicyArgs;
+use crate::commands::cluster::{FEW_SAMPLES, PolicyArgs};
 use crate::failure::{Exit, Failure, Stop};
-use crate::output::file::Place;
+use crate::input::note;
+use crate::output::file::{self, Place};
 use crate::output::progress::Progress;
 use crate::output::text;
 
@@ -132,7 +133,15 @@ impl DedupArgs {
             },
             against: self.against.clone(),
         };
+        if self.output == Path::new("-") {
+            let message = "copies cannot go to standard output";
+            return Err(
+                Failure::usage(message, "give a folder, or ./- for one of that name").into(),
+            );
+        }
         let inputs = Inputs::expand(&self.inputs, &options.add.reading);
+        let sources = inputs.sources.iter().map(|source| source.path.as_path());
+        file::spares(self.report.as_deref(), sources, self.against.as_deref())?;
         let arguments: Vec<PathBuf> = self.inputs.iter().map(PathBuf::from).collect();
         let outputs = Outputs::plan(&inputs, &arguments, &self.output);
         let work = work_folder(
@@ -159,6 +168,9 @@ impl DedupArgs {
             out.flush()?;
         } else if !global.quiet {
             say(&deduped);
+        }
+        if self.policy.policy().containment.is_some() {
+            note(global, FEW_SAMPLES);
         }
         let is_fine = deduped.rejected.is_empty() || self.allow_rejects;
         Ok(if is_fine { Exit::Done } else { Exit::Rejected })

@@ -16,7 +16,7 @@ use lookalike::tables::{DocumentRow, PairRow, QualityRow, SketchRow};
 use crate::args::Global;
 use crate::collection::open;
 use crate::failure::{Exit, Failure, Stop};
-use crate::output::file::Place;
+use crate::output::file::{self, Place};
 
 /// Write a table of a collection: documents, clusters, pairs, quality or sketches
 #[derive(Args)]
@@ -64,6 +64,7 @@ impl ExportArgs {
         let collection = open(&self.collection)?;
         let format = format_of(self.format, self.output.as_deref())?;
         let stored = find_clustering(&collection, self.policy.as_deref())?;
+        spare(self.output.as_deref(), &collection, &self.collection)?;
         let target = Target::create(self.output.as_deref())?;
         let tables = Tables {
             collection: &collection,
@@ -81,6 +82,25 @@ impl ExportArgs {
         target.finish(written, &self.collection)?;
         Ok(Exit::Done)
     }
+}
+
+/// Refuses an output that is a source of the collection, or a file of it.
+pub(crate) fn spare(
+    output: Option<&Path>,
+    collection: &Collection,
+    folder: &Path,
+) -> Result<(), Failure> {
+    let output = output.filter(|path| *path != Path::new("-"));
+    let mut sources = Vec::new();
+    if output.is_some_and(Path::exists) {
+        for sweep in 0..collection.state().sweeps.len() {
+            let of_sweep = collection.sources(sweep);
+            let of_sweep =
+                of_sweep.map_err(|error| Failure::from_collection(folder, &error.into()))?;
+            sources.extend(of_sweep.into_iter().flatten().map(|source| source.path));
+        }
+    }
+    file::spares(output, sources.iter().map(PathBuf::as_path), Some(folder))
 }
 
 /// The clustering of a policy, or the first.
@@ -245,6 +265,9 @@ impl Tables<'_> {
         let mut writer = Writer::<tables::Documents>::new(format, out)?;
         let collection = self.collection;
         let (kind, one_in) = (collection.sketch_kind(), collection.one_in());
+        // However many a sketch makes it seem.
+        let width = collection.state().recipe.width() as u64;
+        let most = |tokens: u64| (tokens + 1).saturating_sub(width).max(1);
         let mut members = collection.clustering(self.stored)?.members()?;
         let mut sources = (usize::MAX, Vec::new());
         let mut trouble = None;
@@ -272,7 +295,7 @@ impl Tables<'_> {
                 file: source.map_or("", |source| &source.name),
                 offset: entry.offset,
                 tokens: entry.tokens,
-                shingles: entry.shingles(one_in),
+                shingles: entry.shingles(one_in).min(most(entry.tokens)),
                 grade: member
                     .grade()
                     .map(lookalike::collection::entry::Grade::name),

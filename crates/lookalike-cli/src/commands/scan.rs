@@ -27,7 +27,9 @@ use crate::output::{file, text};
 /// resemblance reaches the threshold, or when a chain of such pairs leads from one to the
 /// other; that and all figures are exact, from the inputs read a second time. Members are
 /// shown with their resemblance to the group's representative: the one with the most
-/// shingles, of several the first. Links inside a folder are not followed.
+/// shingles as far as sketches tell, of several the first. What comes through a pipe is not
+/// read again: figures of long documents are estimates then. Links inside a folder are not
+/// followed.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -139,6 +141,8 @@ impl ScanArgs {
             scratch: self.machine.scratch.clone(),
         };
         let inputs = Inputs::expand(&self.paths, &options.reading);
+        let sources = inputs.sources.iter().map(|source| source.path.as_path());
+        file::spares(self.rejects.as_deref(), sources, None)?;
         let mut progress = Progress::bar_only(global);
         let mut left = Left::default();
         let most = if self.verbose { usize::MAX } else { NAMED };
@@ -221,7 +225,7 @@ impl ScanArgs {
             format!("no group of {} or more documents", self.min_size)
         } else {
             format!(
-                "{}; {} ({}) could go if one of each group were kept",
+                "{}; could go, being like a representative: {} ({})",
                 text::counted(shown.len(), "group"),
                 text::counted(copies, "document"),
                 text::bytes(savable)

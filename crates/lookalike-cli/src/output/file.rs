@@ -31,6 +31,45 @@ pub(crate) fn is_no_input(output: Option<&Path>, inputs: &[&Path]) -> Result<(),
     }
 }
 
+/// Refuses an output that is one of the sources, or lies in the folder of a collection:
+/// before anything is read, so that nothing is lost.
+pub(crate) fn spares<'a>(
+    output: Option<&Path>,
+    mut sources: impl Iterator<Item = &'a Path>,
+    collection: Option<&Path>,
+) -> Result<(), Failure> {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path: &Path| {
+        fs::metadata(path)
+            .ok()
+            .map(|facts| (facts.dev(), facts.ino()))
+    };
+    let Some(output) = output else {
+        return Ok(());
+    };
+    let folder = match output.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let inside = collection.and_then(id);
+    if inside.is_some() && id(folder) == inside {
+        return Err(Failure::usage(
+            format!("`{}` would be a file of the collection", shown(output)),
+            "write to another folder",
+        ));
+    }
+    let Some(target) = id(output) else {
+        return Ok(()); // it does not exist yet
+    };
+    if sources.any(|source| id(source) == Some(target)) {
+        return Err(Failure::usage(
+            format!("`{}` is an input and would be overwritten", shown(output)),
+            "write to another file",
+        ));
+    }
+    Ok(())
+}
+
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (place, mut file) = Place::create(path)?;
     file.write_all(bytes)?;

@@ -132,6 +132,32 @@ fn an_output_that_cannot_be_written_ends_with_6() {
     assert_snapshot("unwritable", &ran);
 }
 
+#[test]
+fn no_output_destroys_an_input() {
+    let folder = Folder::with(&[
+        ("v.jsonl", b"{\"id\": \"a\", \"text\": \"one two three\"}\n"),
+        ("docs/a.txt", b"one two three"),
+    ]);
+    assert_eq!(folder.run("add c.lk v.jsonl -q").status, Some(0));
+    let before = folder.read("v.jsonl");
+    let ran = [
+        "scan v.jsonl --rejects ./v.jsonl",
+        "scan docs --rejects docs/a.txt",
+        "add c.lk v.jsonl --rejects v.jsonl",
+        "dedup v.jsonl -o out --report v.jsonl",
+        "cluster c.lk -o v.jsonl",
+        "export c.lk documents -o v.jsonl",
+        "export c.lk documents -o c.lk/documents-1.lk --format csv",
+        "dedup v.jsonl -o -",
+    ]
+    .map(|args| folder.run(args));
+    assert!(ran.iter().all(|one| one.status == Some(2)));
+    assert_snapshot("inputs_are_spared", &ran);
+    assert_eq!(folder.read("v.jsonl"), before);
+    assert_eq!(folder.read("docs/a.txt"), "one two three");
+    assert_eq!(folder.run("verify c.lk").status, Some(0));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_told() {

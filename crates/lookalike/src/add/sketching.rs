@@ -324,7 +324,7 @@ impl<'a> Worker<'a> {
 
     fn record(&mut self, source: usize, record: &Record<'_>, out: &mut Sketched) {
         let mut entry = Entry {
-            key: key(record, &self.sources[source].name),
+            key: key(record, &self.sources[source].name, self.options.by_place),
             offset: record.offset.0,
             source: u32::try_from(source).unwrap_or(u32::MAX),
             ..Entry::default()
@@ -417,11 +417,11 @@ fn way_of_reading(body: &Body<'_>) -> u64 {
 }
 
 /// What a document goes by: its URL, or its id, or where it stands.
-fn key(record: &Record<'_>, source: &str) -> u64 {
+fn key(record: &Record<'_>, source: &str, by_place: bool) -> u64 {
     match (&record.url, &record.id) {
-        (Some(url), _) => url_key(url),
-        (None, Some(id)) => named('i', id),
-        (None, None) => named('f', &format!("{}\n{source}", record.offset.0)),
+        (Some(url), _) if !by_place => url_key(url),
+        (None, Some(id)) if !by_place => named('i', id),
+        _ => named('f', &format!("{}\n{source}", record.offset.0)),
     }
 }
 

@@ -292,11 +292,17 @@ impl<'a> Run<'a> {
         let mut place_of: HashMap<u32, usize> = HashMap::new();
         let stars = self.stars.take();
         let sets = &mut self.sets;
+        let mut apart: HashMap<u128, u32> = HashMap::new();
         self.collection.each_entry(|doc, entry| {
             let component = sets.find(doc);
             if sizes[component as usize] < 2 {
                 return;
             }
+            let speaker = if entry.is_apart() {
+                *apart.entry(entry.tokens_name).or_insert(doc)
+            } else {
+                entry.copy_of
+            };
             let class = entry.copy_of;
             // In a star's component a cluster goes by its representative, for now.
             let group = match &stars {
@@ -313,9 +319,9 @@ impl<'a> Run<'a> {
             });
             families[place].members.push(Relative {
                 doc,
+                speaker,
                 class,
                 grade: entry.grade(),
-                is_apart: entry.is_apart(),
             });
         })?;
         families.retain(|family| family.members.len() > 1);
@@ -326,7 +332,7 @@ impl<'a> Run<'a> {
     /// Reads the members of a cluster again, so that what is said of each and its
     /// representative is exact.
     fn learn_members(&mut self, family: &Family, representative: u32) -> Result<(), StorageError> {
-        let speakers = family.members.iter().map(|member| self.speaker(member));
+        let speakers = family.members.iter().map(|member| member.speaker);
         let mut docs: Vec<u32> = speakers.filter(|&doc| doc != representative).collect();
         docs.sort_unstable();
         docs.dedup();
@@ -339,16 +345,6 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The document that is compared for a member: the one it is a copy of, unless only
-    /// their sketches are known to be the same and every value is to be exact.
-    fn speaker(&self, member: &Relative) -> u32 {
-        if self.policy.verify == Verify::Exact && member.is_apart {
-            member.doc
-        } else {
-            member.class
-        }
-    }
-
     fn judge_family(
         &mut self,
         family: &Family,
@@ -356,8 +352,9 @@ impl<'a> Run<'a> {
         out: &mut HashMap<u32, Member>,
     ) -> Result<Quality, StorageError> {
         let size = u32::try_from(family.members.len()).unwrap_or(u32::MAX);
-        let representative = match family.representative {
-            Some(representative) => representative,
+        // A star's is a class of its own; that of a component is chosen now.
+        let (representative, class_of_it) = match family.representative {
+            Some(representative) => (representative, representative),
             None => self.largest(family),
         };
         if self.policy.verify == Verify::Exact {
@@ -369,23 +366,26 @@ impl<'a> Run<'a> {
         let mut frame = Frame::new(family);
         for of_family in &family.members {
             let &Relative {
-                doc, class, grade, ..
+                doc,
+                speaker,
+                class,
+                grade,
             } = of_family;
             let mut member = Member::alone(doc);
             member.cluster = family.cluster;
             member.size = size;
             member.representative = representative;
             member.set_grade(grade);
-            is_identical &= grade == Some(Grade::Identical) || class == doc;
+            is_identical &= grade == Some(Grade::Identical) || speaker == doc;
             let mut resemblance = 1.0;
-            let speaker = self.speaker(of_family);
             if speaker != representative {
                 let pair = if let Some(pair) = of_speaker.get(&speaker) {
                     *pair
                 } else {
-                    let pair = self.with_representative(speaker, class, representative, buffers)?;
-                    if class != representative {
-                        frame.add(self, class, representative, buffers)?;
+                    let to = (representative, class_of_it);
+                    let pair = self.with_representative((speaker, class), to, buffers)?;
+                    if class != class_of_it {
+                        frame.add(self, class, class_of_it, buffers)?;
                     }
                     of_speaker.insert(speaker, pair);
                     pair
@@ -432,34 +432,39 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// A document and the one that stands for it, in this order. Where its own text could
-    /// not be read, the document it is a copy of speaks for it.
+    /// A document and the one that stands for it, in this order, each with the first that
+    /// has its sketch: where a true value is not known, that speaks for it.
     fn with_representative(
         &self,
-        speaker: u32,
-        class: u32,
-        representative: u32,
+        (speaker, class): (u32, u32),
+        (representative, class_of_it): (u32, u32),
         buffers: &mut [Vec<u64>; 2],
     ) -> Result<Pair, StorageError> {
         let key = (speaker.max(representative), speaker.min(representative));
-        let found = if speaker != class && !self.exact.contains_key(&key) {
-            let head = self.sketches.head(class);
-            if class == representative {
-                shingle_pair(speaker, class, head.samples(), head.level(), self.kind)
-            } else {
-                let of_class = self.compare(class, representative, buffers)?;
-                let of_class = if of_class.a == class {
-                    of_class
-                } else {
-                    turned(of_class)
-                };
-                return Ok(Pair {
-                    a: speaker,
-                    ..of_class
-                });
-            }
-        } else {
+        let is_known = self.policy.verify != Verify::None && self.exact.contains_key(&key);
+        let found = if is_known || (speaker, representative) == (class, class_of_it) {
             self.compare(speaker, representative, buffers)?
+        } else if class == class_of_it {
+            let head = self.sketches.head(class);
+            shingle_pair(
+                speaker,
+                representative,
+                head.samples(),
+                head.level(),
+                self.kind,
+            )
+        } else {
+            let of_classes = self.compare(class, class_of_it, buffers)?;
+            let of_classes = if of_classes.a == class {
+                of_classes
+            } else {
+                turned(of_classes)
+            };
+            return Ok(Pair {
+                a: speaker,
+                b: representative,
+                ..of_classes
+            });
         };
         Ok(if found.a == speaker {
             found
@@ -468,15 +473,18 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The document with most shingles, the first of several: it stands for the others.
-    fn largest(&self, family: &Family) -> u32 {
+    /// The member with most shingles, the first of several: it stands for the others. And
+    /// the first document with its sketch.
+    fn largest(&self, family: &Family) -> (u32, u32) {
         let size = |class: u32| {
             let head = self.sketches.head(class);
             (head.samples() as u64) << head.level().min(40)
         };
-        let classes = family.members.iter().map(|member| member.class);
-        let best = classes.max_by_key(|&class| (size(class), std::cmp::Reverse(class)));
-        best.unwrap_or(family.cluster)
+        let members = family.members.iter();
+        let best = members.max_by_key(|one| (size(one.class), std::cmp::Reverse(one.speaker)));
+        best.map_or((family.cluster, family.cluster), |best| {
+            (best.speaker, best.class)
+        })
     }
 }
 
@@ -491,12 +499,13 @@ struct Family {
 /// A member of a cluster in the making.
 struct Relative {
     doc: u32,
+    /// The first document with its tokens, of those with its sketch: what is true of the
+    /// one is true of the other.
+    speaker: u32,
     /// The first document with its sketch.
     class: u32,
     /// Its grade as a copy.
     grade: Option<Grade>,
-    /// Whether its tokens are not those of the first.
-    is_apart: bool,
 }
 
 /// How much of what members share with the representative is the same in nearly all.

@@ -16,7 +16,7 @@ use crate::storage::StorageError;
 impl Run<'_> {
     /// Splits every component into stars.
     pub(super) fn split_into_stars(&mut self) -> Result<(), StorageError> {
-        let mut components: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut components: HashMap<u32, Vec<(u128, u32)>> = HashMap::new();
         let mut roots = Vec::new();
         let sets = &mut self.sets;
         self.collection.each_entry(|doc, entry| {
@@ -28,25 +28,29 @@ impl Run<'_> {
                         roots.push(root);
                         Vec::new()
                     })
-                    .push(doc);
+                    .push((entry.sketch_name, doc));
             }
         })?;
         let mut stars = HashMap::new();
         for root in roots {
-            let mut left = components.remove(&root).unwrap_or_default();
-            if left.len() < 2 {
+            let mut named = components.remove(&root).unwrap_or_default();
+            if named.len() < 2 {
                 continue;
             }
+            let size = |doc: u32| {
+                let head = self.sketches.head(doc);
+                (head.samples() as u64) << head.level().min(40)
+            };
+            let mut left: Vec<u32> = named.iter().map(|one| one.1).collect();
             let full = if self.policy.verify != Verify::None && self.truth.fits(&left)? {
                 Some(self.truth.sets(&left)?)
             } else {
                 None
             };
-            let size = |doc: u32| {
-                let head = self.sketches.head(doc);
-                (head.samples() as u64) << head.level().min(40)
-            };
-            left.sort_by_key(|&doc| (std::cmp::Reverse(size(doc)), doc));
+            // Of several the first by what they say: their numbers follow from the order
+            // they were read in.
+            named.sort_by_key(|&(name, doc)| (std::cmp::Reverse(size(doc)), name, doc));
+            left = named.into_iter().map(|one| one.1).collect();
             self.stars_of(left, full.as_ref(), &mut stars)?;
         }
         self.stars = Some(stars);

@@ -226,6 +226,11 @@ impl StoredRecipe {
         }
     }
 
+    /// How many tokens make a shingle.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
     /// Which fingerprints sketches keep.
     pub fn sketch_kind(&self) -> SketchKind {
         self.sketch.parse().unwrap_or_default()

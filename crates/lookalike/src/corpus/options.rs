@@ -127,6 +127,9 @@ pub struct ReadOptions {
     pub limits: Limits,
     /// Whether files and folders whose name begins with a dot are read too.
     pub hidden: bool,
+    /// Whether every record is a document of its own, and goes by where it stands: one
+    /// that has the name and the words of another is a copy then, and not met again.
+    pub by_place: bool,
 }
 
 impl Default for ReadOptions {
@@ -141,6 +144,7 @@ impl Default for ReadOptions {
             format: Format::default(),
             limits: Limits::default(),
             hidden: false,
+            by_place: false,
         }
     }
 }
