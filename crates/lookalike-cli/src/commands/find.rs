@@ -45,11 +45,12 @@ pub(crate) struct FindArgs {
     #[arg(long, value_name = "N", default_value = "10")]
     top: usize,
 
-    /// Only what resembles it by so much [default: 0.3, or contained by 0.5]
+    /// Find what resembles it by so much [default: 0.3, unless --min-containment is given]
     #[arg(long, value_name = "R", value_parser = threshold)]
     min_resemblance: Option<f64>,
 
-    /// What contains it, or is contained in it, by so much
+    /// Find what contains it, or is contained in it, by so much [default: 0.5, unless
+    /// --min-resemblance is given]
     #[arg(long, value_name = "C", value_parser = threshold)]
     min_containment: Option<f64>,
 
@@ -143,11 +144,9 @@ impl FindArgs {
             return Ok(vec![(text::excerpt(url, 200), query)]);
         }
         let mut sketcher = finder.sketcher();
-        let queries = self.documents.iter().map(|path| {
-            let query = self.query(finder, path, &mut sketcher, global)?;
-            Ok(query)
-        });
-        queries.collect()
+        let documents = self.documents.iter();
+        let queries = documents.map(|path| self.query(finder, path, &mut sketcher, global));
+        Ok(queries.collect::<Result<_, Failure>>()?)
     }
 
     fn query(

@@ -88,6 +88,7 @@ struct Left {
     /// How many there are.
     rejects: usize,
     skips: usize,
+    has_hidden: bool,
     reject_lines: String,
 }
 
@@ -100,6 +101,7 @@ impl Left {
             (&mut self.skipped, &mut self.skips)
         };
         *count += 1;
+        self.has_hidden |= refused.code == "hidden";
         if named.len() < most {
             let place = match (refused.is_line, refused.at) {
                 (true, line) => format!(" line {line}"),
@@ -271,8 +273,7 @@ impl ScanArgs {
                 format!("none of {} can be used", text::counted(count, "document"))
             }
         };
-        let is_hidden = |one: &&String| one.ends_with("it is hidden");
-        let hint = if all.iter().any(is_hidden) {
+        let hint = if left.has_hidden {
             "--hidden looks at hidden files too; --verbose tells why each was left out"
         } else if left.skips == 0 {
             "check the names, and that you may read them"

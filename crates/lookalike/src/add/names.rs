@@ -22,7 +22,7 @@ pub(crate) enum What {
     /// The first with its sketch.
     Distinct,
     /// A new document with the sketch of another.
-    Copy(Copy),
+    Copy(CopyOf),
     /// A document that is there already, in the same words: one more capture of it.
     Again(Target),
     /// A revisit of something never seen.
@@ -31,7 +31,7 @@ pub(crate) enum What {
 
 /// How a document is a copy.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Copy {
+pub(crate) struct CopyOf {
     /// Of some document before it.
     pub(crate) grade: Grade,
     /// The first document with its sketch.
@@ -88,7 +88,7 @@ impl Verdicts {
             Target::Older(number)
         };
         let copy = |grade| {
-            What::Copy(Copy {
+            What::Copy(CopyOf {
                 grade,
                 first: target,
                 has_tokens_of_first: code & 0x40 == 0,
@@ -225,7 +225,7 @@ fn judge_class(class: &[Named], verdicts: &mut Verdicts) {
                         continue;
                     };
                     let copy = |grade| {
-                        What::Copy(Copy {
+                        What::Copy(CopyOf {
                             grade,
                             first: first_of_class,
                             has_tokens_of_first: one.tokens == first_one.tokens,
@@ -322,7 +322,7 @@ fn resolve(target: Target, verdicts: &Verdicts) -> Target {
 }
 
 /// What a document with the bytes of another is.
-fn copy_of(target: Target, older: &[Segment], verdicts: &Verdicts) -> Result<Copy, StorageError> {
+fn copy_of(target: Target, older: &[Segment], verdicts: &Verdicts) -> Result<CopyOf, StorageError> {
     let (first, has_tokens_of_first) = match resolve(target, verdicts) {
         Target::New(entry) => match verdicts.get(entry) {
             What::Copy(copy) => (copy.first, copy.has_tokens_of_first),
@@ -334,7 +334,7 @@ fn copy_of(target: Target, older: &[Segment], verdicts: &Verdicts) -> Result<Cop
             (Target::Older(entry.copy_of), !entry.is_apart())
         }
     };
-    Ok(Copy {
+    Ok(CopyOf {
         grade: Grade::Identical,
         first,
         has_tokens_of_first,

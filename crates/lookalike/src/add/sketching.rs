@@ -38,7 +38,7 @@ pub(crate) struct Sketched {
     pub(crate) entries: Vec<Entry>,
     /// For each document: samples, id, URL.
     pub(crate) bodies: Vec<u8>,
-    /// What was rejected.
+    /// What was skipped or rejected.
     pub(crate) refused: Vec<Refused>,
     pub(crate) tally: Tally,
     /// Bytes of the source read up to here.

@@ -26,7 +26,8 @@
 //! length, each read checks the blocks it touches, [`verify()`] reads every byte.
 //!
 //! Cost: 8 bytes in 65,536; a writer holds one block; a read of one byte reads and checks
-//! a whole block, some 15 µs, unless it is the block that the thread read last.
+//! a whole block, some 15 µs, unless it is the block that the thread read last. Of a
+//! mapped file each block is checked once, when it is touched first, and nothing is copied.
 
 pub(crate) mod hex;
 mod read;

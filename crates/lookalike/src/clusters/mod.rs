@@ -30,7 +30,7 @@ use lookalike_core::recipe::{Recipe, SketchKind};
 
 use crate::blocks::{BlockWriter, FileEntry, FileKind};
 use crate::collection::Collection;
-use crate::collection::entry::Grade;
+use crate::collection::entry::{Entry, Grade};
 use crate::collection::sketches::Sketches;
 use crate::collection::state::Summary;
 use crate::pairs::judge::overlap_at;
@@ -144,20 +144,17 @@ impl<'a> Run<'a> {
             Side::Below => {}
             Side::Near | Side::Above => near.push(*pair),
         };
-        // Copies with other tokens than the first of their class, by their own.
-        let mut apart: HashMap<u128, u32> = HashMap::new();
+        let mut speakers = Speakers::default();
         self.collection.each_copy(|doc, entry| {
+            let speaker = speakers.of(doc, entry);
             // The same tokens are the same shingles.
-            if !entry.is_apart() {
-                consider(&same_pair(doc, entry.copy_of), &mut near);
-            } else if let Some(&first) = apart.get(&entry.tokens_name) {
-                consider(&same_pair(doc, first), &mut near);
-            } else {
-                apart.insert(entry.tokens_name, doc);
+            let pair = if speaker == doc {
                 let head = self.sketches.head(entry.copy_of);
-                let pair = shingle_pair(doc, entry.copy_of, head.samples(), head.level(), kind);
-                consider(&pair, &mut near);
-            }
+                shingle_pair(doc, entry.copy_of, head.samples(), head.level(), kind)
+            } else {
+                same_pair(doc, speaker)
+            };
+            consider(&pair, &mut near);
         })?;
         self.collection.each_pair(|pair| {
             consider(pair, &mut near);
@@ -292,17 +289,13 @@ impl<'a> Run<'a> {
         let mut place_of: HashMap<u32, usize> = HashMap::new();
         let stars = self.stars.take();
         let sets = &mut self.sets;
-        let mut apart: HashMap<u128, u32> = HashMap::new();
+        let mut speakers = Speakers::default();
         self.collection.each_entry(|doc, entry| {
             let component = sets.find(doc);
             if sizes[component as usize] < 2 {
                 return;
             }
-            let speaker = if entry.is_apart() {
-                *apart.entry(entry.tokens_name).or_insert(doc)
-            } else {
-                entry.copy_of
-            };
+            let speaker = speakers.of(doc, entry);
             let class = entry.copy_of;
             // In a star's component a cluster goes by its representative, for now.
             let group = match &stars {
@@ -476,10 +469,7 @@ impl<'a> Run<'a> {
     /// The member with most shingles, the first of several: it stands for the others. And
     /// the first document with its sketch.
     fn largest(&self, family: &Family) -> (u32, u32) {
-        let size = |class: u32| {
-            let head = self.sketches.head(class);
-            (head.samples() as u64) << head.level().min(40)
-        };
+        let size = |class: u32| self.sketches.head(class).size();
         let members = family.members.iter();
         let best = members.max_by_key(|one| (size(one.class), std::cmp::Reverse(one.speaker)));
         best.map_or((family.cluster, family.cluster), |best| {
@@ -494,6 +484,24 @@ struct Family {
     /// Where the policy has chosen one already.
     representative: Option<u32>,
     members: Vec<Relative>,
+}
+
+/// Finds the first document with the tokens of another, of those with its sketch, as they
+/// come in order.
+#[derive(Default)]
+struct Speakers {
+    /// Where that is not the first with the sketch.
+    apart: HashMap<u128, u32>,
+}
+
+impl Speakers {
+    fn of(&mut self, doc: u32, entry: &Entry) -> u32 {
+        if entry.is_apart() {
+            *self.apart.entry(entry.tokens_name).or_insert(doc)
+        } else {
+            entry.copy_of
+        }
+    }
 }
 
 /// A member of a cluster in the making.

@@ -37,21 +37,18 @@ impl Run<'_> {
             if named.len() < 2 {
                 continue;
             }
-            let size = |doc: u32| {
-                let head = self.sketches.head(doc);
-                (head.samples() as u64) << head.level().min(40)
-            };
-            let mut left: Vec<u32> = named.iter().map(|one| one.1).collect();
-            let full = if self.policy.verify != Verify::None && self.truth.fits(&left)? {
-                Some(self.truth.sets(&left)?)
+            let docs: Vec<u32> = named.iter().map(|one| one.1).collect();
+            let full = if self.policy.verify != Verify::None && self.truth.fits(&docs)? {
+                Some(self.truth.sets(&docs)?)
             } else {
                 None
             };
             // Of several the first by what they say: their numbers follow from the order
             // they were read in.
+            let size = |doc: u32| self.sketches.head(doc).size();
             named.sort_by_key(|&(name, doc)| (std::cmp::Reverse(size(doc)), name, doc));
-            left = named.into_iter().map(|one| one.1).collect();
-            self.stars_of(left, full.as_ref(), &mut stars)?;
+            let largest_first = named.into_iter().map(|one| one.1).collect();
+            self.stars_of(largest_first, full.as_ref(), &mut stars)?;
         }
         self.stars = Some(stars);
         Ok(())

@@ -70,6 +70,11 @@ impl SketchHead {
     pub fn level(self) -> u32 {
         self.0 >> 24
     }
+
+    /// The estimated number of shingles, up to a factor that all of one recipe share.
+    pub(crate) fn size(self) -> u64 {
+        (self.samples() as u64) << self.level().min(40)
+    }
 }
 
 /// Something about a document that is true or not.

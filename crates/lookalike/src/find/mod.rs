@@ -62,6 +62,21 @@ impl Default for FindOptions {
     }
 }
 
+impl FindOptions {
+    /// How a document with these shares is a match, if it is.
+    fn verdict(&self, share: impl Fn(Measure) -> Option<f64>) -> Option<Grade> {
+        let reaches = |measure, least: Option<f64>| {
+            least.is_some_and(|least| share(measure).is_some_and(|share| share >= least))
+        };
+        if reaches(Measure::Resemblance, self.min_resemblance) {
+            return Some(Grade::Similar);
+        }
+        let is_contained = reaches(Measure::AInB, self.min_containment)
+            || reaches(Measure::BInA, self.min_containment);
+        is_contained.then_some(Grade::Contained)
+    }
+}
+
 /// A document to look for.
 #[derive(Clone, Debug)]
 pub struct Query {
@@ -112,13 +127,14 @@ impl Match {
         self.pair.estimate(Measure::BInA, self.kind)
     }
 
+    /// The best that is known of the two.
+    fn best(&self) -> &Pair {
+        self.exact.as_ref().unwrap_or(&self.pair)
+    }
+
     /// Exact resemblance and both containments, where they are known.
     pub fn exact(&self) -> Option<[f64; 3]> {
-        let known = |measure| {
-            let of_sketch = self.pair.exact(measure, self.kind);
-            let exact = self.exact.as_ref();
-            exact.map_or(of_sketch, |pair| pair.exact(measure, self.kind))
-        };
+        let known = |measure| self.best().exact(measure, self.kind);
         Some([
             known(Measure::Resemblance)?,
             known(Measure::AInB)?,
@@ -149,9 +165,12 @@ pub struct Finder {
     clustering: Option<Clustering>,
 }
 
-/// Postings that are looked at for one query, at least as long as there is more than one
-/// list: enough for every document of an ordinary collection that shares anything.
+/// When so many postings were looked at for a query, the longer lists are only searched.
+/// The shortest is looked at whole in any case.
 const ENOUGH: u64 = 1 << 14;
+
+/// So many documents are read again for each match that is wanted exactly.
+const READ_AGAIN: usize = 4;
 
 /// Candidates that are judged, for each match that is wanted, and at least.
 const PER_MATCH: usize = 8;
@@ -272,34 +291,39 @@ impl Finder {
         Truth::new(&self.collection, &self.recipe, threads, 64 << 20)
     }
 
-    /// The best matches of a document, the best first.
+    /// The best matches of a document, the best first. Where exact values are wanted, what
+    /// may be a match is read again, and decided and ordered by them.
     pub fn find(&self, query: &Query, options: &FindOptions) -> Result<Vec<Match>, StorageError> {
         let kind = self.recipe.sketch;
+        let wanted = match query.all {
+            Some(_) => options.top.saturating_mul(READ_AGAIN),
+            None => options.top,
+        };
         let mut found = Vec::new();
-        for (class, met) in self.candidates(query, options.top)? {
+        for (class, met) in self.candidates(query, wanted)? {
             let pair = self.judge(query, class, met)?;
-            let value = |measure| pair.value(measure, kind);
-            let reaches = |share: Option<f64>, least: Option<f64>| {
-                least.is_some_and(|least| share.is_some_and(|share| share >= least))
-            };
-            let resembles = reaches(value(Measure::Resemblance), options.min_resemblance);
-            let is_match = resembles
-                || reaches(value(Measure::AInB), options.min_containment)
-                || reaches(value(Measure::BInA), options.min_containment);
-            if is_match {
-                found.push((rank(&pair, kind, resembles), class, pair, resembles));
+            let how = options.verdict(|measure| {
+                let estimate = pair.estimate(measure, kind)?;
+                Some(match query.all {
+                    Some(_) => estimate.high,
+                    None => estimate.value,
+                })
+            });
+            if let Some(how) = how {
+                found.push((rank(&pair, kind, how), class, pair, how));
             }
         }
         found.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
         let mut matches = Vec::new();
-        for (_, class, pair, resembles) in found {
-            if matches.len() >= options.top {
+        for (_, class, pair, how) in found {
+            if matches.len() >= wanted {
                 break;
             }
-            self.with_copies(class, |doc, entry| {
+            let name = self.collection.entry(class)?.sketch_name;
+            self.collection.each_named_sketch(name, |doc, entry| {
                 matches.push(Match {
                     doc,
-                    grade: grade(query, entry, resembles),
+                    grade: copied(query, entry).unwrap_or(how),
                     pair: Pair { b: doc, ..pair },
                     kind,
                     exact: None,
@@ -308,13 +332,15 @@ impl Finder {
         }
         if let Some(all) = &query.all {
             self.learn(all, &mut matches)?;
-            // By what is known now.
-            let rank = |one: &Match| {
-                let pair = one.exact.as_ref().unwrap_or(&one.pair);
-                let resemblance = pair.value(Measure::Resemblance, kind);
-                let resembles = resemblance >= options.min_resemblance;
-                rank(pair, kind, resembles && options.min_resemblance.is_some())
-            };
+            matches.retain_mut(|one| {
+                let known = *one.best();
+                let how = options.verdict(|measure| known.value(measure, kind));
+                if one.grade > Grade::Shingle {
+                    one.grade = how.unwrap_or(one.grade);
+                }
+                how.is_some()
+            });
+            let rank = |one: &Match| rank(one.best(), kind, one.grade);
             matches.sort_by(|x, y| rank(y).total_cmp(&rank(x)).then(x.doc.cmp(&y.doc)));
         }
         matches.truncate(options.top);
@@ -435,25 +461,13 @@ impl Finder {
             }
         })
     }
-
-    /// Calls `each` with all documents that have the sketch of one, itself among them.
-    fn with_copies(
-        &self,
-        class: u32,
-        mut each: impl FnMut(u32, &Entry),
-    ) -> Result<(), StorageError> {
-        let name = self.collection.entry(class)?.sketch_name;
-        self.collection.each_named_sketch(name, |doc, entry| {
-            each(doc, entry);
-        })
-    }
 }
 
 /// How good a match is: those that resemble first, then by how much of the document looked
 /// for they have; few samples count less.
-fn rank(pair: &Pair, kind: SketchKind, resembles: bool) -> f64 {
+fn rank(pair: &Pair, kind: SketchKind, how: Grade) -> f64 {
     let value = |measure| pair.value(measure, kind).unwrap_or(0.0);
-    if resembles {
+    if how != Grade::Contained {
         return 1.0 + value(Measure::Resemblance);
     }
     let shrunk = |of: u32| f64::from(pair.common + 1) / f64::from(of + 2);
@@ -463,16 +477,13 @@ fn rank(pair: &Pair, kind: SketchKind, resembles: bool) -> f64 {
     }
 }
 
-fn grade(query: &Query, entry: &Entry, resembles: bool) -> Grade {
+/// How a document is a copy of the one looked for, if it is.
+fn copied(query: &Query, entry: &Entry) -> Option<Grade> {
     if query.bytes_name == Some(entry.bytes_name) && query.tokens_name == entry.tokens_name {
-        Grade::Identical
+        Some(Grade::Identical)
     } else if query.tokens_name == entry.tokens_name {
-        Grade::Lexical
-    } else if query.sketch_name == entry.sketch_name {
-        Grade::Shingle
-    } else if resembles {
-        Grade::Similar
+        Some(Grade::Lexical)
     } else {
-        Grade::Contained
+        (query.sketch_name == entry.sketch_name).then_some(Grade::Shingle)
     }
 }

@@ -140,8 +140,7 @@ impl<'a> Judging<'a> {
 
     /// The estimated number of shingles of a document, up to a common factor.
     pub(crate) fn size(&self, doc: u32) -> u64 {
-        let head = self.sketches.head(doc);
-        (head.samples() as u64) << head.level().min(40)
+        self.sketches.head(doc).size()
     }
 }
 
