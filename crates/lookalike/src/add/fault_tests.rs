@@ -28,7 +28,7 @@ use crate::storage::sim::{Crash, Failure, Names, SimFs, Tails, Times};
 /// So little that everything is spilled, and read again.
 const TIGHT: u64 = 1 << 10;
 
-pub(super) fn options(threads: usize, memory: u64) -> AddOptions {
+pub(crate) fn options(threads: usize, memory: u64) -> AddOptions {
     AddOptions {
         recipe: Recipe::default(),
         reading: ReadOptions::default(),

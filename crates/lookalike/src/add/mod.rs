@@ -19,7 +19,7 @@ pub(crate) mod segment;
 pub(crate) mod sketching;
 
 #[cfg(test)]
-mod fault_tests;
+pub(crate) mod fault_tests;
 
 #[cfg(test)]
 mod kill_tests;

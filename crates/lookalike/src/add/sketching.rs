@@ -456,7 +456,7 @@ fn half(hash: blake3::Hash) -> u128 {
 }
 
 /// How long a body is, and its name.
-fn body_name(body: &Body<'_>) -> (u64, u128) {
+pub(crate) fn body_name(body: &Body<'_>) -> (u64, u128) {
     match body {
         Body::Text(text) => (text.len() as u64, name_of_bytes(text.as_bytes())),
         Body::Bytes { bytes, .. } => (bytes.len() as u64, name_of_bytes(bytes)),

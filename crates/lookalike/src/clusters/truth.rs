@@ -8,8 +8,6 @@
 //! A document whose source is gone or changed has no true value; who needs one is told so.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::num::NonZeroUsize;
 
 use hashbrown::HashMap;
@@ -20,11 +18,7 @@ use lookalike_core::sketcher::Sketcher;
 use lookalike_core::spread::SpreadSort;
 
 use crate::collection::Collection;
-use crate::collection::entry::Entry;
-use crate::corpus::inputs::{Source, SourceKind};
-use crate::corpus::options::ReadOptions;
-use crate::corpus::read::fetch;
-use crate::corpus::record::Offset;
+use crate::collection::texts::{Task, tasks};
 use crate::pairs::{Basis, Pair};
 use crate::parallel;
 use crate::storage::StorageError;
@@ -39,8 +33,6 @@ pub(crate) struct Truth<'a> {
     recipe: &'a Recipe,
     threads: NonZeroUsize,
     budget: u64,
-    /// Sources by sweep, where they were needed.
-    sources: HashMap<usize, Vec<Option<Source>>>,
 }
 
 /// Pairs to be decided together.
@@ -51,20 +43,6 @@ pub(crate) struct Bundle {
     /// What must be read again for it, increasing.
     pub(crate) documents: Vec<u32>,
 }
-
-/// Where a document stands, and what is known of it.
-type Place = (u64, u32, Entry);
-
-/// Records of one source that are read by one thread in one go.
-struct Task<'a> {
-    source: &'a Source,
-    options: &'a ReadOptions,
-    /// Increasing, with the documents there.
-    places: Vec<Place>,
-}
-
-/// Records read by one thread in one go, where it can jump to them.
-const TASK: usize = 512;
 
 impl<'a> Truth<'a> {
     pub(crate) fn new(
@@ -78,7 +56,6 @@ impl<'a> Truth<'a> {
             recipe,
             threads,
             budget,
-            sources: HashMap::new(),
         }
     }
 
@@ -157,7 +134,7 @@ impl<'a> Truth<'a> {
     /// Calls `each` with the exact pair of one document and every other that can be read,
     /// in order; as many at a time as the budget holds.
     pub(crate) fn with(
-        &mut self,
+        &self,
         one: u32,
         others: &[u32],
         mut each: impl FnMut(&Pair),
@@ -187,38 +164,8 @@ impl<'a> Truth<'a> {
     }
 
     /// The fingerprints of documents, which must increase.
-    pub(crate) fn sets(&mut self, docs: &[u32]) -> Result<Sets, StorageError> {
-        let collection = self.collection;
-        let mut by_source: BTreeMap<(usize, u32), Vec<Place>> = BTreeMap::new();
-        for &doc in docs {
-            let entry = collection.entry(doc)?;
-            let sweep = collection.sweep_of(doc);
-            let of_source = by_source.entry((sweep, entry.source)).or_default();
-            of_source.push((entry.offset, doc, entry));
-        }
-        for &(sweep, _) in by_source.keys() {
-            if !self.sources.contains_key(&sweep) {
-                let sources = collection.sources(sweep)?;
-                self.sources.insert(sweep, sources);
-            }
-        }
-        let mut tasks = Vec::new();
-        for ((sweep, source), mut places) in by_source {
-            let source = self.sources[&sweep].get(source as usize);
-            let Some(Some(source)) = source else {
-                continue;
-            };
-            let options = collection.reading(sweep);
-            places.sort_unstable_by_key(|place| place.0);
-            let step = if can_jump(source) { TASK } else { places.len() };
-            for part in places.chunks(step.max(1)) {
-                tasks.push(Task {
-                    source,
-                    options,
-                    places: part.to_vec(),
-                });
-            }
-        }
+    pub(crate) fn sets(&self, docs: &[u32]) -> Result<Sets, StorageError> {
+        let tasks = tasks(self.collection, docs)?;
         let mut sets = Sets::new();
         parallel::in_order(
             self.threads,
@@ -234,55 +181,28 @@ impl<'a> Truth<'a> {
     }
 }
 
-/// Whether records of a source can be read without reading all before them.
-fn can_jump(source: &Source) -> bool {
-    let is_packed = || {
-        let mut head = [0; 4];
-        let read = File::open(&source.path).and_then(|mut file| file.read_exact(&mut head));
-        read.is_ok() && (head.starts_with(b"\x1f\x8b") || head == *b"\x28\xb5\x2f\xfd")
-    };
-    match source.kind {
-        SourceKind::Warc | SourceKind::Parquet => true,
-        SourceKind::Jsonl | SourceKind::Csv => !is_packed(),
-        _ => false,
-    }
-}
-
 fn read_again(
     task: &Task<'_>,
     sketcher: &mut Sketcher,
     sort: &mut SpreadSort,
 ) -> Vec<(u32, Box<[u64]>)> {
-    let offsets: Vec<Offset> = task.places.iter().map(|place| Offset(place.0)).collect();
-    let mut found = Vec::with_capacity(offsets.len());
-    // A source that is gone or cannot be read gives nothing: its documents are missing
-    // from the answer, and their pairs are counted as decided by estimate.
-    let _ = fetch(
-        task.source,
-        &offsets,
-        task.options,
-        &mut |offset, record| {
-            let Ok(record) = record else {
-                return;
-            };
-            let at = task.places.binary_search_by_key(&offset.0, |place| place.0);
-            let Ok((_, doc, entry)) = at.map(|at| task.places[at]) else {
-                return;
-            };
-            let Ok(document) = record.document(task.options) else {
-                return;
-            };
-            let mut all = Vec::new();
-            document.fingerprints(sketcher, &mut all);
-            // Another text than was sketched then tells nothing of it.
-            if sketcher.tokens_name().0 != entry.tokens_name {
-                return;
-            }
-            sort.sort(&mut all);
-            all.dedup();
-            found.push((doc, all.into_boxed_slice()));
-        },
-    );
+    let mut found = Vec::new();
+    task.read(&mut |doc, entry, again| {
+        // Who is lost is missing from the answer, and its pairs are counted as decided
+        // by estimate.
+        let Ok(again) = again else {
+            return;
+        };
+        let mut all = Vec::new();
+        again.document.fingerprints(sketcher, &mut all);
+        // Another text than was sketched then tells nothing of it.
+        if sketcher.tokens_name().0 != entry.tokens_name {
+            return;
+        }
+        sort.sort(&mut all);
+        all.dedup();
+        found.push((doc, all.into_boxed_slice()));
+    });
     found
 }
 

@@ -38,10 +38,15 @@ pub mod segment;
 
 mod open;
 
+pub mod texts;
+
 pub use open::Collection;
 
 #[cfg(test)]
 mod crash_tests;
+
+#[cfg(test)]
+mod texts_tests;
 
 use crate::storage::StorageError;
 

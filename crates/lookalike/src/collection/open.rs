@@ -185,6 +185,11 @@ impl Collection {
             .collect())
     }
 
+    /// One source of a sweep, to be read again.
+    pub(crate) fn source(&self, sweep: usize, number: u32) -> Result<Source, StorageError> {
+        self.segments[sweep].source(number, &self.folder)
+    }
+
     /// The documents of a sweep, in order.
     pub fn entries(&self, sweep: usize) -> Result<RecordStream<Entry>, StorageError> {
         self.segments[sweep].entries()

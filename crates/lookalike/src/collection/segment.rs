@@ -19,6 +19,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,13 @@ pub struct Segment {
     pub(crate) sketch_names: Lookup,
     pub(crate) keys: Lookup,
     pub(crate) payloads: Lookup,
+    sources: BlockReader,
+    /// Where the line of every [`LINES`]th source begins, once it was asked for.
+    lines: OnceLock<Vec<u64>>,
 }
+
+/// Lines of sources that are read to find one: a million sources have 16,000 marks.
+const LINES: usize = 64;
 
 impl Segment {
     /// Opens the files of a sweep.
@@ -69,6 +76,8 @@ impl Segment {
             sketch_names: Lookup::open(storage, entry("names")?)?,
             keys: Lookup::open(storage, entry("keys")?)?,
             payloads: Lookup::open(storage, entry("payloads")?)?,
+            sources: BlockReader::open(storage, entry("sources")?)?,
+            lines: OnceLock::new(),
         })
     }
 
@@ -94,6 +103,49 @@ impl Segment {
             entry.has(Flag::HasId).then(|| text(id)),
             entry.has(Flag::HasUrl).then(|| text(url)),
         ))
+    }
+
+    /// One of its sources. The first time reads all of their names.
+    pub(crate) fn source(&self, number: u32, folder: &Path) -> Result<Source, StorageError> {
+        let wrong = || {
+            let name = &self.sources.entry().name;
+            StorageError::damaged(name, "a source is not there or makes no sense", None)
+        };
+        let lines = if let Some(lines) = self.lines.get() {
+            lines
+        } else {
+            let found = self.find_lines()?;
+            self.lines.get_or_init(|| found)
+        };
+        let number = number as usize;
+        let from = *lines.get(number / LINES).ok_or_else(wrong)?;
+        let to = lines.get(number / LINES + 1).copied();
+        let mut stream = self
+            .sources
+            .stream(from..to.unwrap_or(self.sources.len()), 1)?;
+        let mut bytes = Vec::new();
+        while let Some(chunk) = stream.next_chunk()? {
+            bytes.extend_from_slice(chunk);
+        }
+        let line = bytes.split(|byte| *byte == b'\n').nth(number % LINES);
+        let stored = line.and_then(|line| serde_json::from_slice(line).ok());
+        let source = stored.and_then(|stored: StoredSource| stored.source(folder));
+        source.ok_or_else(wrong)
+    }
+
+    fn find_lines(&self) -> Result<Vec<u64>, StorageError> {
+        let mut stream = self.sources.stream(0..self.sources.len(), 8)?;
+        let (mut lines, mut seen, mut begin) = (vec![0], 0, 0);
+        while let Some(chunk) = stream.next_chunk()? {
+            for end in memchr::memchr_iter(b'\n', chunk) {
+                seen += 1;
+                if seen % LINES == 0 {
+                    lines.push(begin + end as u64 + 1);
+                }
+            }
+            begin += chunk.len() as u64;
+        }
+        Ok(lines)
     }
 }
 

@@ -337,7 +337,8 @@ pub(crate) fn fetch(
         }
         match rows.next()? {
             Row::End => return Ok(()),
-            Row::Refused(_) => {}
+            // Where rows stood is now one that is none: they are not looked for again.
+            Row::Refused(_) => wanted.pass(rows.offset + rows.at as u64),
             Row::At(from, to) => {
                 let offset = rows.offset + from as u64;
                 wanted.pass(offset);

@@ -37,7 +37,7 @@ mod comma;
 
 mod warc;
 
-mod wacz;
+pub(crate) mod wacz;
 
 pub mod parquet;
 
@@ -48,4 +48,4 @@ pub mod inputs;
 pub mod read;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -17,12 +17,18 @@ use zip::{CompressionMethod, ZipArchive};
 use super::batch::Gather;
 use super::options::ReadOptions;
 use super::read::{Halt, Wanted};
+use super::record::Offset;
 use super::record::Refused;
 use super::unpack::{Input, Unpacked};
 use super::warc::{self, Numbered};
 
 /// How many bits of an offset count inside one file.
 const FILE_BITS: u32 = 40;
+
+/// Which WARC file of the archive an offset is in, from 0, and where in it.
+pub(crate) fn place(offset: Offset) -> (u64, u64) {
+    (offset.0 >> FILE_BITS, offset.0 & ((1 << FILE_BITS) - 1))
+}
 
 /// A WARC file in the archive.
 struct Entry {

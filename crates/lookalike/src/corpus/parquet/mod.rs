@@ -352,4 +352,4 @@ impl ParquetBatch {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -21,7 +21,11 @@ fn file(bytes: &[u8]) -> File {
     file
 }
 
-fn parquet(columns: Vec<(&str, ArrayRef)>, group: usize, compression: Compression) -> Vec<u8> {
+pub(crate) fn parquet(
+    columns: Vec<(&str, ArrayRef)>,
+    group: usize,
+    compression: Compression,
+) -> Vec<u8> {
     let batch =
         RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true)))
             .unwrap();

@@ -131,18 +131,18 @@ fn read(name: &str, bytes: &[u8]) -> Outcome {
     read_with(name, bytes, &ReadOptions::default())
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes).expect("memory");
     encoder.finish().expect("memory")
 }
 
-fn zstd(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 0).expect("memory")
 }
 
 /// A WARC record.
-fn warc(kind: &str, fields: &str, block: &[u8]) -> Vec<u8> {
+pub(crate) fn warc(kind: &str, fields: &str, block: &[u8]) -> Vec<u8> {
     let len = block.len();
     let mut record =
         format!("WARC/1.0\r\nWARC-Type: {kind}\r\n{fields}Content-Length: {len}\r\n\r\n")
@@ -153,7 +153,7 @@ fn warc(kind: &str, fields: &str, block: &[u8]) -> Vec<u8> {
 }
 
 /// A response with a page.
-fn page(url: &str, body: &str) -> Vec<u8> {
+pub(crate) fn page(url: &str, body: &str) -> Vec<u8> {
     let fields = format!(
         "WARC-Target-URI: {url}\r\nWARC-Date: 2026-11-16T01:02:03Z\r\nContent-Type: application/http\r\n"
     );
@@ -162,6 +162,6 @@ fn page(url: &str, body: &str) -> Vec<u8> {
 }
 
 /// Three pages, the first and the last of them the canaries.
-fn three_pages() -> [Vec<u8>; 3] {
+pub(crate) fn three_pages() -> [Vec<u8>; 3] {
     ["one", "two", "three"].map(|name| page(&format!("http://x/{name}"), name))
 }

@@ -1,0 +1,302 @@
+//! The text of documents, again: from where they were read.
+//!
+//! ```text
+//! documents ─► by source, in the order they stand there ─► fetch ─► still the same?
+//!                                                                  └─► text, or Lost
+//! ```
+//!
+//! A source that is gone, or has something else where a document stood, gives no text:
+//! bytes and tokens must have the names that were written down. (Those of a collection
+//! with a secret key are judged by their bytes alone, unless the key is at hand.)
+//!
+//! | read from | cost of one document |
+//! |---|---|
+//! | a file of its own, packed or not | that file |
+//! | plain JSONL, CSV, WARC | that record |
+//! | WARC packed record by record | its member |
+//! | Parquet | the pages of its row group up to it, of the columns that are read |
+//! | JSONL, CSV, WARC packed as a whole; WACZ | the file up to it |
+//!
+//! Several of one source are read in one pass. Memory: the largest record.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use lookalike_core::sketcher::Sketcher;
+
+use super::Collection;
+use super::entry::{Entry, Flag};
+use crate::add::sketching::body_name;
+use crate::corpus::document::Document;
+use crate::corpus::inputs::{Source, SourceKind};
+use crate::corpus::read::{SourceFault, fetch};
+use crate::corpus::record::{Offset, Record, Refused};
+use crate::corpus::unusable::shown;
+use crate::corpus::wacz;
+use crate::storage::StorageError;
+
+/// Why a text cannot be shown again.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Lost {
+    /// It came through standard input.
+    #[error("it was read from standard input, and its text was not kept")]
+    NotKept,
+    /// Its file is gone.
+    #[error("`{0}` is not there any more")]
+    Missing(String),
+    /// Something else stands where it stood.
+    #[error("`{0}` has changed since it was read")]
+    Changed(String),
+    /// Its file is there and cannot be read.
+    #[error("`{path}` cannot be read: {why}")]
+    Unreadable {
+        /// Which file, as it may be shown.
+        path: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Where a document was read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Place {
+    /// The file; `None` for standard input.
+    pub path: Option<PathBuf>,
+    /// Its path as it was given, on one line.
+    pub name: String,
+    /// What the file holds.
+    pub kind: SourceKind,
+    /// Where in it; `None` for a file that is one document.
+    pub offset: Option<Offset>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            SourceKind::Stdin => f.write_str("standard input")?,
+            _ => f.write_str(&self.name)?,
+        }
+        match (self.kind, self.offset) {
+            (_, None) => Ok(()),
+            (SourceKind::Parquet, Some(Offset(row))) => write!(f, ", row {row}"),
+            (SourceKind::Wacz, Some(offset)) => {
+                let (file, offset) = wacz::place(offset);
+                write!(f, ", WARC file {file}, offset {offset}")
+            }
+            (_, Some(Offset(offset))) => write!(f, ", offset {offset}"),
+        }
+    }
+}
+
+impl Collection {
+    /// The text of a document as it was cut into tokens, markup and charset undone;
+    /// features one a line. Or why it cannot be had.
+    pub fn text(&self, doc: u32) -> Result<Result<String, Lost>, StorageError> {
+        let mut texts = self.texts(&[doc])?;
+        Ok(texts.pop().unwrap_or(Err(Lost::NotKept)))
+    }
+
+    /// The same for several documents, in their order; each source is read once.
+    pub fn texts(&self, docs: &[u32]) -> Result<Vec<Result<String, Lost>>, StorageError> {
+        let mut wanted: Vec<(u32, usize)> = docs.iter().copied().zip(0..).collect();
+        wanted.sort_unstable();
+        let mut unique: Vec<u32> = wanted.iter().map(|(doc, _)| *doc).collect();
+        unique.dedup();
+        let mut sketcher = self.recipe(None).ok().map(|recipe| Sketcher::new(&recipe));
+        let mut texts = vec![Err(Lost::NotKept); docs.len()];
+        for task in tasks(self, &unique)? {
+            task.read(&mut |doc, entry, again| {
+                let text = again.and_then(|again| again.text(entry, sketcher.as_mut()));
+                let from = wanted.partition_point(|one| one.0 < doc);
+                let of_doc = wanted[from..].iter().take_while(|one| one.0 == doc);
+                for &(_, i) in of_doc {
+                    texts[i].clone_from(&text);
+                }
+            });
+        }
+        Ok(texts)
+    }
+
+    /// Where a document was read.
+    pub fn place(&self, doc: u32) -> Result<Place, StorageError> {
+        let entry = self.entry(doc)?;
+        let source = self.source(self.sweep_of(doc), entry.source)?;
+        let is_alone = matches!(
+            source.kind,
+            SourceKind::Document | SourceKind::PackedDocument
+        );
+        Ok(Place {
+            path: (source.kind != SourceKind::Stdin).then_some(source.path),
+            name: source.name,
+            kind: source.kind,
+            offset: (!is_alone).then(|| entry.place()),
+        })
+    }
+}
+
+/// Documents of one source that are read in one go.
+pub(crate) struct Task<'c> {
+    collection: &'c Collection,
+    sweep: usize,
+    source: Source,
+    /// By where they stand.
+    wanted: Vec<Wanted>,
+}
+
+/// Where a document stands, its number, and what is known of what is there.
+type Wanted = (u64, u32, Entry);
+
+/// Records read in one go, where it is possible to jump to them.
+const TASK: usize = 512;
+
+/// Puts documents, whose numbers increase, together by where they are read again.
+pub(crate) fn tasks<'c>(
+    collection: &'c Collection,
+    docs: &[u32],
+) -> Result<Vec<Task<'c>>, StorageError> {
+    let mut by_source: BTreeMap<(usize, u32), Vec<Wanted>> = BTreeMap::new();
+    for &doc in docs {
+        let (mut holder, mut entry) = (doc, collection.entry(doc)?);
+        if entry.has(Flag::Revisit) {
+            // It has the content of another, and only that one's record has it.
+            (holder, entry) = (entry.copy_of, collection.entry(entry.copy_of)?);
+        }
+        let of_source = by_source.entry((collection.sweep_of(holder), entry.source));
+        of_source.or_default().push((entry.offset, doc, entry));
+    }
+    let mut tasks = Vec::new();
+    for ((sweep, number), mut wanted) in by_source {
+        let source = collection.source(sweep, number)?;
+        wanted.sort_unstable_by_key(|one| (one.0, one.1));
+        let step = if can_jump(&source) { TASK } else { usize::MAX };
+        for part in wanted.chunks(step) {
+            tasks.push(Task {
+                collection,
+                sweep,
+                source: source.clone(),
+                wanted: part.to_vec(),
+            });
+        }
+    }
+    Ok(tasks)
+}
+
+/// Whether records of a source can be read without reading all before them.
+fn can_jump(source: &Source) -> bool {
+    let is_packed = || {
+        let mut head = [0; 4];
+        let read = File::open(&source.path).and_then(|mut file| file.read_exact(&mut head));
+        read.is_ok() && (head.starts_with(b"\x1f\x8b") || head == *b"\x28\xb5\x2f\xfd")
+    };
+    match source.kind {
+        SourceKind::Warc | SourceKind::Parquet => true,
+        SourceKind::Jsonl | SourceKind::Csv => !is_packed(),
+        _ => false,
+    }
+}
+
+/// What receives documents that are read again: number, what is known, and what came.
+pub(crate) type EachDocument<'e> = dyn FnMut(u32, &Entry, Result<&Again<'_>, Lost>) + 'e;
+
+impl Task<'_> {
+    /// Calls back once for each document. Whether it is the one that was read before,
+    /// the caller judges.
+    pub(crate) fn read(&self, each: &mut EachDocument<'_>) {
+        let options = self.collection.reading(self.sweep);
+        let path = &self.source.path;
+        let mut offsets: Vec<Offset> = self.wanted.iter().map(|one| Offset(one.0)).collect();
+        offsets.dedup();
+        let mut rest = &self.wanted[..];
+        let mut take = |offset: Offset, record: Result<Record<'_>, Refused>| {
+            let record = record.map_err(|refused| refused_lost(path, &refused));
+            let again = record.as_ref().map_err(Lost::clone).and_then(|record| {
+                let document = record.document(options);
+                let document = document.map_err(|_| Lost::Changed(shown(path)))?;
+                Ok(Again {
+                    document,
+                    record,
+                    path,
+                })
+            });
+            let here = rest.partition_point(|one| one.0 <= offset.0);
+            let (now, later) = rest.split_at(here);
+            rest = later;
+            for (_, doc, entry) in now {
+                each(*doc, entry, again.as_ref().map_err(Lost::clone));
+            }
+        };
+        let lost = match self.is_file() {
+            Ok(true) => match fetch(&self.source, &offsets, options, &mut take) {
+                Ok(()) => Lost::Changed(shown(path)),
+                Err(error) => source_lost(path, &error.fault),
+            },
+            Ok(false) => Lost::Changed(shown(path)),
+            Err(error) => source_lost(path, &error.into()),
+        };
+        for (_, doc, entry) in rest {
+            each(*doc, entry, Err(lost.clone()));
+        }
+    }
+
+    /// Whether reading comes to an end: a pipe that stands there now may never.
+    fn is_file(&self) -> io::Result<bool> {
+        match self.source.kind {
+            SourceKind::Stdin => Ok(true),
+            _ => Ok(fs::metadata(&self.source.path)?.is_file()),
+        }
+    }
+}
+
+/// What was a document is refused now.
+fn refused_lost(path: &Path, refused: &Refused) -> Lost {
+    let name = shown(path);
+    match refused.code {
+        "missing" => Lost::Missing(name),
+        "unreadable" => Lost::Unreadable {
+            path: name,
+            why: refused.message.clone(),
+        },
+        _ => Lost::Changed(name),
+    }
+}
+
+fn source_lost(path: &Path, fault: &SourceFault) -> Lost {
+    let name = shown(path);
+    match fault {
+        SourceFault::NotAgain => Lost::NotKept,
+        SourceFault::Format(_) => Lost::Changed(name),
+        SourceFault::Io(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Lost::Missing(name),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => Lost::Changed(name),
+            _ => Lost::Unreadable {
+                path: name,
+                why: error.to_string(),
+            },
+        },
+    }
+}
+
+/// What stands now where a document was read.
+pub(crate) struct Again<'r> {
+    pub(crate) document: Document<'r>,
+    record: &'r Record<'r>,
+    path: &'r Path,
+}
+
+impl Again<'_> {
+    /// Its text, if it is the document that was read then.
+    fn text(&self, entry: &Entry, sketcher: Option<&mut Sketcher>) -> Result<String, Lost> {
+        let has_tokens = |sketcher: &mut Sketcher| {
+            self.document.sketch(sketcher);
+            sketcher.tokens_name().0 == entry.tokens_name
+        };
+        if body_name(&self.record.body).1 == entry.bytes_name && sketcher.is_none_or(has_tokens) {
+            return Ok(self.document.text().into_owned());
+        }
+        Err(Lost::Changed(shown(self.path)))
+    }
+}
