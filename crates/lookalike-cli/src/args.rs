@@ -27,6 +27,7 @@ use crate::commands::manual::{CompletionsArgs, ManArgs};
 use crate::commands::members::MembersArgs;
 use crate::commands::plan::PlanArgs;
 use crate::commands::scan::ScanArgs;
+use crate::commands::serve::ServeArgs;
 use crate::commands::sketch::SketchArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::verify::VerifyArgs;
@@ -80,6 +81,7 @@ pub(crate) enum Command {
     Members(MembersArgs),
     Dedup(Box<DedupArgs>),
     Plan(Box<PlanArgs>),
+    Serve(ServeArgs),
     Stats(StatsArgs),
     Verify(VerifyArgs),
     Compare(CompareArgs),

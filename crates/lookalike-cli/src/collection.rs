@@ -2,58 +2,14 @@
 
 use std::path::Path;
 
-use lookalike::collection::entry::{Entry, Flag};
 use lookalike::collection::{Collection, CollectionError};
-use lookalike::corpus::record::Timestamp;
 use lookalike::corpus::unusable::shown;
-use lookalike::storage::StorageError;
 
 use crate::failure::{Exit, Failure};
 
 /// Opens a collection, or says why not.
 pub(crate) fn open(folder: &Path) -> Result<Collection, Failure> {
     Collection::open(folder).map_err(|error| Failure::from_collection(folder, &error))
-}
-
-/// When a document was captured, as far as known: by itself, or with its sweep.
-pub(crate) fn date_of(collection: &Collection, doc: u32, entry: &Entry) -> Option<Timestamp> {
-    let sweep = &collection.state().sweeps[collection.sweep_of(doc)];
-    entry.when().or(sweep.date.map(Timestamp))
-}
-
-/// The newest document with a URL, or with that for an id.
-pub(crate) fn find_newest(
-    collection: &Collection,
-    name: &str,
-) -> Result<Option<u32>, StorageError> {
-    let mut docs = collection.find_named(name)?;
-    if docs.is_empty() && !name.contains("://") {
-        docs = with_id(collection, name)?;
-    }
-    let mut newest = None;
-    for doc in docs {
-        let date = date_of(collection, doc, &collection.entry(doc)?);
-        newest = newest.max(Some((date, doc)));
-    }
-    Ok(newest.map(|(_, doc)| doc))
-}
-
-/// Documents that go by a URL are found by it; that they have an id too takes a pass over
-/// all of them.
-fn with_id(collection: &Collection, id: &str) -> Result<Vec<u32>, StorageError> {
-    let mut candidates = Vec::new();
-    collection.each_entry(|doc, entry| {
-        if entry.has(Flag::HasId) && entry.has(Flag::HasUrl) && entry.id_len as usize == id.len() {
-            candidates.push((doc, *entry));
-        }
-    })?;
-    let mut docs = Vec::new();
-    for (doc, entry) in candidates {
-        if collection.strings(doc, &entry)?.0.as_deref() == Some(id) {
-            docs.push(doc);
-        }
-    }
-    Ok(docs)
 }
 
 impl Failure {

@@ -6,22 +6,21 @@ use std::path::{Path, PathBuf};
 
 use anstyle::Style;
 use clap::Args;
-use lookalike::core::canonical::Tokens;
-use lookalike::core::estimate::{Comparison, Estimate, Overlap};
-use lookalike::core::passages::{Passage, passages};
-use lookalike::core::recipe::{Recipe, RecipeId, SketchKind};
-use lookalike::core::shingle::overlap;
+use lookalike::core::estimate::{Comparison, Overlap};
+use lookalike::core::recipe::{Recipe, SketchKind};
 use lookalike::core::simd::Level;
 use lookalike::core::sketch::{Sketch, TwoRecipes};
 use lookalike::core::sketcher::Sketcher;
-use lookalike::corpus::document::{Document, Format, Origin};
+use lookalike::corpus::document::{Format, Origin};
 use lookalike::corpus::unusable::{Unusable, shown};
-use serde_json::{Map, Value, json};
+use lookalike_server::compared::{Compared, Side, measures, rows};
+use lookalike_server::words::interval;
+use serde_json::{Value, json};
 
 use crate::args::{Global, RecipeArgs};
 use crate::failure::{Exit, Failure, Stop};
 use crate::input::{Input, note};
-use crate::output::{file, json as shapes, page, text};
+use crate::output::{file, page, text};
 
 /// Compare two documents: resemblance, both containments, and the shared passages
 ///
@@ -68,25 +67,32 @@ impl CompareArgs {
             return self.run_on_sketches(&a, &b, global, level);
         }
         let recipe = self.recipe.recipe(SketchKind::default())?;
-        let a = Side::read(&a, &recipe, self.recipe.shingles.format, global)?;
-        let b = Side::read(&b, &recipe, self.recipe.shingles.format, global)?;
-        for side in [&a, &b] {
-            side.say_if_short(&recipe, global);
+        let a = File::read(&a, &recipe, self.recipe.shingles.format, global)?;
+        let b = File::read(&b, &recipe, self.recipe.shingles.format, global)?;
+        for file in [&a, &b] {
+            file.say_if_short(&recipe, global);
         }
-        let report = Report::new(&a, &b, &recipe, level);
+        let mut sketcher = Sketcher::with_level(&recipe, level);
+        let compared = Compared::new(&a.side, &b.side, &recipe, &mut sketcher);
         if let Some(path) = &self.html {
-            file::write(path, page::draw(&report).as_bytes())?;
+            file::write(path, page::draw(&compared).as_bytes())?;
         }
+        let report = Report {
+            a: &a,
+            b: &b,
+            compared,
+        };
         let mut out = text::stdout();
         if global.json {
-            writeln!(out, "{}", report.json())?;
+            let places = (|x: &Range<usize>| a.place(x), |x: &Range<usize>| b.place(x));
+            writeln!(out, "{}", report.compared.json(places.0, places.1))?;
         } else {
             report.write(&mut out)?;
         }
         out.flush()?;
         match &self.html {
             Some(path) => note(global, &format!("both side by side: {}", shown(path))),
-            None if !global.json && !report.passages.is_empty() => {
+            None if !global.json && !report.compared.passages.is_empty() => {
                 note(global, "--html OUT draws both side by side");
             }
             None => {}
@@ -168,43 +174,36 @@ impl CompareArgs {
     }
 }
 
-/// One of the two documents.
-pub(crate) struct Side<'a> {
-    pub(crate) name: String,
-    pub(crate) document: Document<'a>,
-    pub(crate) tokens: Tokens,
-    pub(crate) bytes: usize,
-    /// Whether it has fewer tokens than a shingle and so is one shingle as a whole.
-    pub(crate) is_short: bool,
+/// One of the two files.
+struct File<'a> {
+    side: Side<'a>,
+    bytes: usize,
     origin: Origin,
 }
 
-impl<'a> Side<'a> {
+impl<'a> File<'a> {
     fn read(
         input: &'a Input<'_>,
         recipe: &Recipe,
         format: Format,
         global: Global,
-    ) -> Result<Side<'a>, Failure> {
+    ) -> Result<File<'a>, Failure> {
         let (document, origin) = input.document_mapped(format, recipe.tokens, global)?;
-        let tokens = document.tokens(recipe);
-        if tokens.is_empty() {
+        let side = Side::new(input.name(), document, recipe);
+        if side.tokens.is_empty() {
             return Err(input.unusable(Unusable::NoTokens));
         }
-        Ok(Side {
-            name: input.name(),
-            document,
+        Ok(File {
+            side,
             bytes: input.len(),
-            is_short: tokens.len() < recipe.width.get(),
-            tokens,
             origin,
         })
     }
 
     fn say_if_short(&self, recipe: &Recipe, global: Global) {
-        if self.is_short {
-            let tokens = text::counted(self.tokens.len(), "token");
-            let (name, width) = (&self.name, recipe.width);
+        if self.side.is_short {
+            let tokens = text::counted(self.side.tokens.len(), "token");
+            let (name, width) = (&self.side.name, recipe.width);
             note(
                 global,
                 &format!(
@@ -214,118 +213,55 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// From the first of some tokens to the end of the last, in the text tokens are
-    /// read from.
-    fn source(&self, tokens: &Range<usize>) -> Range<usize> {
-        let start = self.tokens.source(tokens.start).start;
-        let end = self.tokens.source(tokens.end - 1).end;
-        start..end.max(start)
-    }
-
-    /// Where some tokens stand in the shown text.
-    pub(crate) fn text_range(&self, tokens: &Range<usize>) -> Range<usize> {
-        self.document.text_range(self.source(tokens))
-    }
-
     /// Where some tokens stand in the file.
-    fn file_range(&self, tokens: &Range<usize>) -> Range<usize> {
-        self.origin.bytes(self.source(tokens))
+    fn place(&self, tokens: &Range<usize>) -> Range<usize> {
+        self.origin.bytes(self.side.source(tokens))
     }
 }
 
-/// All that is known of two documents.
-pub(crate) struct Report<'a> {
-    pub(crate) a: &'a Side<'a>,
-    pub(crate) b: &'a Side<'a>,
-    pub(crate) exact: Overlap,
-    pub(crate) estimated: Comparison,
-    pub(crate) passages: Vec<Passage>,
-    pub(crate) recipe: String,
-    recipe_id: RecipeId,
+/// The two files and all that is known of them.
+struct Report<'a> {
+    a: &'a File<'a>,
+    b: &'a File<'a>,
+    compared: Compared<'a>,
 }
 
 /// How many passages are listed on the terminal, and how long their excerpts are.
 const LISTED: usize = 10;
 const EXCERPT: usize = 60;
 
-impl<'a> Report<'a> {
-    fn new(a: &'a Side<'a>, b: &'a Side<'a>, recipe: &Recipe, level: Level) -> Report<'a> {
-        let mut sketcher = Sketcher::with_level(recipe, level);
-        let (sketch_a, sketch_b) = (
-            a.document.sketch(&mut sketcher),
-            b.document.sketch(&mut sketcher),
-        );
-        // One sketcher made both, so there is one recipe.
-        let estimated = sketch_a.compare(&sketch_b).unwrap_or_default();
-        Report {
-            a,
-            b,
-            exact: overlap(&a.tokens, &b.tokens, recipe.width, recipe.shingling),
-            estimated,
-            passages: passages(&a.tokens, &b.tokens, recipe.width),
-            recipe: recipe.to_string(),
-            recipe_id: recipe.id(),
-        }
-    }
-
-    fn json(&self) -> Value {
-        let Overlap { a, b, common } = self.exact;
-        let mut answer = Map::new();
-        answer.insert(
-            "shingles".to_owned(),
-            json!({ "a": a, "b": b, "common": common }),
-        );
-        answer.append(&mut measures(Some(self.exact), &self.estimated));
-        let passage = |passage: &Passage| {
-            let (a, b) = (self.a.file_range(&passage.a), self.b.file_range(&passage.b));
-            json!({ "a": [a.start, a.end], "b": [b.start, b.end], "tokens": passage.len() })
-        };
-        let passages: Vec<Value> = self.passages.iter().map(passage).collect();
-        let more = [
-            ("passages", json!(passages)),
-            (
-                "tokens",
-                json!({ "a": self.a.tokens.len(), "b": self.b.tokens.len() }),
-            ),
-            (
-                "short",
-                json!({ "a": self.a.is_short, "b": self.b.is_short }),
-            ),
-            ("recipe", json!(self.recipe)),
-            ("recipe_id", json!(self.recipe_id.to_string())),
-        ];
-        answer.extend(more.map(|(name, value)| (name.to_owned(), value)));
-        Value::Object(answer)
-    }
-
+impl Report<'_> {
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let sides = [("A", self.a, self.exact.a), ("B", self.b, self.exact.b)];
-        let rows = sides.map(|(letter, side, shingles)| {
+        let sides = [
+            ("A", self.a, self.compared.exact.a),
+            ("B", self.b, self.compared.exact.b),
+        ];
+        let rows = sides.map(|(letter, file, shingles)| {
             vec![
-                format!("{letter}  {}", side.name),
-                text::bytes(side.bytes as u64),
-                text::counted(side.tokens.len(), "token"),
+                format!("{letter}  {}", file.side.name),
+                text::bytes(file.bytes as u64),
+                text::counted(file.side.tokens.len(), "token"),
                 text::counted(shingles, "shingle"),
             ]
         });
         write!(out, "{}", text::columns(&rows))?;
-        let common = text::counted(self.exact.common, "shingle");
-        writeln!(out, "{common} in common; {}\n", self.recipe)?;
-        write_measures(out, Some(self.exact), &self.estimated)?;
+        let common = text::counted(self.compared.exact.common, "shingle");
+        writeln!(out, "{common} in common; {}\n", self.compared.recipe)?;
+        write_measures(out, Some(self.compared.exact), &self.compared.estimated)?;
         self.write_passages(out)
     }
 
     fn write_passages(&self, out: &mut impl Write) -> std::io::Result<()> {
         let (bold, dim) = (Style::new().bold(), Style::new().dimmed());
-        if self.passages.is_empty() {
+        if self.compared.passages.is_empty() {
             return writeln!(out, "\nno passage of a shingle or more in common");
         }
-        let mut longest: Vec<usize> = (0..self.passages.len()).collect();
-        longest.sort_by_key(|&i| (std::cmp::Reverse(self.passages[i].len()), i));
+        let mut longest: Vec<usize> = (0..self.compared.passages.len()).collect();
+        longest.sort_by_key(|&i| (std::cmp::Reverse(self.compared.passages[i].len()), i));
         longest.truncate(LISTED);
         longest.sort_unstable();
-        let all = text::counted(self.passages.len(), "shared passage");
-        let which = if longest.len() < self.passages.len() {
+        let all = text::counted(self.compared.passages.len(), "shared passage");
+        let which = if longest.len() < self.compared.passages.len() {
             format!(", the {LISTED} longest")
         } else {
             String::new()
@@ -334,8 +270,8 @@ impl<'a> Report<'a> {
         let rows: Vec<Vec<String>> = longest
             .iter()
             .map(|&i| {
-                let passage = &self.passages[i];
-                let (a, b) = (self.a.file_range(&passage.a), self.b.file_range(&passage.b));
+                let passage = &self.compared.passages[i];
+                let (a, b) = (self.a.place(&passage.a), self.b.place(&passage.b));
                 vec![
                     format!("{}", i + 1),
                     text::counted(passage.len(), "token"),
@@ -344,39 +280,14 @@ impl<'a> Report<'a> {
                 ]
             })
             .collect();
-        let full = self.a.document.text();
+        let full = self.a.side.document.text();
         for (line, i) in text::columns(&rows).lines().zip(longest) {
-            let range = self.a.text_range(&self.passages[i].a);
+            let range = self.a.side.text_range(&self.compared.passages[i].a);
             let words = text::excerpt(full.get(range).unwrap_or_default(), EXCERPT);
             writeln!(out, "{line}   {dim}{words}{dim:#}")?;
         }
         Ok(())
     }
-}
-
-/// The three measures under their names in JSON.
-fn measures(exact: Option<Overlap>, estimated: &Comparison) -> Map<String, Value> {
-    rows(exact, estimated)
-        .map(|(_, name, exact, estimate)| (name.to_owned(), shapes::measure(exact, estimate)))
-        .into_iter()
-        .collect()
-}
-
-/// The three measures: their title, their name in JSON, the exact value, the estimate.
-type Measure = (&'static str, &'static str, Option<f64>, Option<Estimate>);
-
-fn rows(exact: Option<Overlap>, estimated: &Comparison) -> [Measure; 3] {
-    let exact = |value: fn(&Overlap) -> Option<f64>| exact.as_ref().and_then(value);
-    [
-        (
-            "resemblance",
-            "resemblance",
-            exact(Overlap::resemblance),
-            estimated.resemblance,
-        ),
-        ("A in B", "a_in_b", exact(Overlap::a_in_b), estimated.a_in_b),
-        ("B in A", "b_in_a", exact(Overlap::b_in_a), estimated.b_in_a),
-    ]
 }
 
 fn write_measures(
@@ -408,13 +319,4 @@ fn write_measures(
     let table = text::columns(&table);
     let (head, rest) = table.split_once('\n').unwrap_or((&table, ""));
     write!(out, "{bold}{head}{bold:#}\n{rest}")
-}
-
-/// The interval of an estimate in a few characters.
-pub(crate) fn interval(estimate: Estimate) -> String {
-    if estimate.low >= estimate.high {
-        return "certain".to_owned();
-    }
-    let (low, high) = (text::percent(estimate.low), text::percent(estimate.high));
-    format!("{} to {high}", low.trim_end_matches(" %"))
 }

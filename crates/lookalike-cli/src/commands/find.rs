@@ -13,7 +13,6 @@ use lookalike::storage::StorageError;
 use serde_json::{Value, json};
 
 use crate::args::{Global, KeyArgs, threshold};
-use crate::collection::{date_of, find_newest};
 use crate::failure::{Exit, Failure, Stop};
 use crate::input::{Input, note};
 use crate::output::text;
@@ -134,7 +133,7 @@ impl FindArgs {
         if let Some(url) = &self.url {
             let damaged =
                 |error: StorageError| Failure::from_collection(&self.collection, &error.into());
-            let asked = find_newest(finder.collection(), url).map_err(damaged)?;
+            let asked = finder.collection().newest_named(url).map_err(damaged)?;
             let asked = asked.ok_or_else(|| Failure {
                 exit: Exit::NotFound,
                 message: format!("there is no document `{}`", text::excerpt(url, 200)),
@@ -183,7 +182,7 @@ fn rows<'a>(finder: &Finder, matches: &'a [Match]) -> Result<Vec<Row<'a>>, Stora
         Ok(Row {
             id,
             url,
-            date: date_of(collection, found.doc, &entry).map(rfc3339),
+            date: collection.date(found.doc, &entry).map(rfc3339),
             cluster: finder.cluster(found.doc)?,
             found,
         })

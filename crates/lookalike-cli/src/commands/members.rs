@@ -4,15 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use lookalike::clusters::table::Member;
 use lookalike::collection::Collection;
-use lookalike::collection::entry::Grade;
-use lookalike::corpus::date::rfc3339;
 use lookalike::storage::StorageError;
-use serde_json::{Value, json};
+use lookalike_server::wire::MemberRow;
+use serde_json::json;
 
 use crate::args::Global;
-use crate::collection::{date_of, find_newest, open};
+use crate::collection::open;
 use crate::commands::export::find_clustering;
 use crate::failure::{Exit, Failure, Stop};
 use crate::output::text;
@@ -39,24 +37,13 @@ pub(crate) struct MembersArgs {
     policy: Option<String>,
 }
 
-/// A document as it is shown.
-struct Row {
-    doc: u32,
-    id: Option<String>,
-    url: Option<String>,
-    date: Option<String>,
-    member: Member,
-    resemblance: Option<f64>,
-    containment: Option<f64>,
-}
-
 impl MembersArgs {
     pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
         let collection = open(&self.collection)?;
         let damaged =
             |error: StorageError| Failure::from_collection(&self.collection, &error.into());
         let stored = find_clustering(&collection, self.policy.as_deref())?;
-        let asked = find_newest(&collection, &self.name).map_err(damaged)?;
+        let asked = collection.newest_named(&self.name).map_err(damaged)?;
         let asked = asked.ok_or_else(|| Failure {
             exit: Exit::NotFound,
             message: format!("there is no document `{}`", text::excerpt(&self.name, 200)),
@@ -66,7 +53,9 @@ impl MembersArgs {
         let mut out = text::stdout();
         if global.json {
             for row in &rows {
-                writeln!(out, "{}", row.json(asked))?;
+                let mut line = json!(row);
+                line["is_asked"] = json!(row.named.doc == asked);
+                writeln!(out, "{line}")?;
             }
         } else {
             let mut table = vec![
@@ -74,7 +63,7 @@ impl MembersArgs {
                     .map(str::to_owned)
                     .to_vec(),
             ];
-            table.extend(rows.iter().map(|row| row.cells(asked)));
+            table.extend(rows.iter().map(|row| cells(row, asked)));
             write!(out, "{}", text::columns(&table))?;
         }
         out.flush()?;
@@ -94,79 +83,34 @@ fn rows(
     collection: &Collection,
     stored: &lookalike::collection::state::StoredClustering,
     asked: u32,
-) -> Result<Vec<Row>, StorageError> {
+) -> Result<Vec<MemberRow>, StorageError> {
     let clustering = collection.clustering(stored)?;
     let cluster = clustering.member(asked)?.cluster;
     let mut docs = clustering.roster(cluster)?;
     if docs.is_empty() {
         docs.push(asked);
     }
-    let kind = collection.sketch_kind();
-    let mut rows = Vec::with_capacity(docs.len());
-    for doc in docs {
-        let member = clustering.member(doc)?;
-        let entry = collection.entry(doc)?;
-        let (id, url) = collection.strings(doc, &entry)?;
-        rows.push(Row {
-            doc,
-            id,
-            url,
-            date: date_of(collection, doc, &entry).map(rfc3339),
-            resemblance: member.resemblance(doc, kind),
-            containment: member.containment(doc, kind),
-            member,
-        });
-    }
-    rows.sort_by(|x, y| {
-        let is_other = |row: &Row| row.doc != row.member.representative;
-        let share = |row: &Row| row.resemblance.unwrap_or(0.0);
-        is_other(x)
-            .cmp(&is_other(y))
-            .then(share(y).total_cmp(&share(x)))
-            .then(x.doc.cmp(&y.doc))
-    });
+    let row = |doc: u32| MemberRow::of(collection, doc, &clustering.member(doc)?);
+    let mut rows: Vec<MemberRow> = docs.into_iter().map(row).collect::<Result<_, _>>()?;
+    rows.sort_by(MemberRow::order);
     Ok(rows)
 }
 
-impl Row {
-    fn json(&self, asked: u32) -> Value {
-        json!({
-            "doc": self.doc,
-            "id": self.id,
-            "url": self.url,
-            "date": self.date,
-            "grade": self.member.grade().map(Grade::name),
-            "resemblance": self.resemblance,
-            "containment": self.containment,
-            "cluster": self.member.cluster,
-            "cluster_size": self.member.size,
-            "representative": self.member.representative,
-            "is_representative": self.member.representative == self.doc,
-            "is_asked": self.doc == asked,
-        })
+fn cells(row: &MemberRow, asked: u32) -> Vec<String> {
+    let share = |share: Option<f64>| share.map_or_else(String::new, text::percent);
+    let mut marks = Vec::new();
+    if row.is_representative {
+        marks.push("representative");
     }
-
-    fn cells(&self, asked: u32) -> Vec<String> {
-        let share = |share: Option<f64>| share.map_or_else(String::new, text::percent);
-        let name = self.url.as_ref().or(self.id.as_ref());
-        let name = name.map_or_else(
-            || format!("document {}", self.doc),
-            |name| text::excerpt(name, 120),
-        );
-        let mut marks = Vec::new();
-        if self.doc == self.member.representative {
-            marks.push("representative");
-        }
-        if self.doc == asked {
-            marks.push("asked for");
-        }
-        vec![
-            name,
-            self.date.clone().unwrap_or_default(),
-            self.member.grade().map_or("", Grade::name).to_owned(),
-            share(self.resemblance),
-            share(self.containment),
-            marks.join(", "),
-        ]
+    if row.named.doc == asked {
+        marks.push("asked for");
     }
+    vec![
+        text::excerpt(&row.named.title(), 120),
+        row.named.date.clone().unwrap_or_default(),
+        row.grade.unwrap_or("").to_owned(),
+        share(row.resemblance),
+        share(row.containment),
+        marks.join(", "),
+    ]
 }

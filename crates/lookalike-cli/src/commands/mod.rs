@@ -22,6 +22,8 @@ pub(crate) mod plan;
 
 pub(crate) mod scan;
 
+pub(crate) mod serve;
+
 pub(crate) mod sketch;
 
 pub(crate) mod stats;
@@ -50,6 +52,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Stop> {
         Command::Find(find) => find.run(args.global),
         Command::Members(members) => members.run(args.global),
         Command::Plan(plan) => plan.run(args.global),
+        Command::Serve(serve) => serve.run(args.global),
         Command::Stats(stats) => stats.run(args.global),
         Command::Verify(verify) => verify.run(args.global),
         Command::Compare(compare) => compare.run(args.global, level),

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::args::{Global, RecipeArgs};
 use crate::failure::{Exit, Stop};
 use crate::input::{Input, note};
-use crate::output::{file, json as shapes, text};
+use crate::output::{file, text};
 
 /// Show what is kept of a document, or save it
 ///
@@ -176,7 +176,7 @@ impl<'a> Facts<'a> {
             put("standard_error", json!(error));
         }
         let fingerprints = sketch.samples().iter().copied();
-        let fingerprints: Vec<String> = fingerprints.map(shapes::fingerprint).collect();
+        let fingerprints: Vec<String> = fingerprints.map(hex).collect();
         put("fingerprints", json!(fingerprints));
         Value::Object(answer)
     }
@@ -319,7 +319,7 @@ fn write_words(
     let places = places(document, recipe, found);
     for ((fingerprint, _), range) in found.iter().zip(places) {
         let words = text::excerpt(full.get(range).unwrap_or_default(), EXCERPT);
-        let fingerprint = shapes::fingerprint(*fingerprint);
+        let fingerprint = hex(*fingerprint);
         writeln!(out, "  {dim}{fingerprint}{dim:#}  {words}")?;
     }
     Ok(())
@@ -349,4 +349,10 @@ fn places(
     }
     let sources = sources.into_iter();
     sources.map(|source| document.text_range(source)).collect()
+}
+
+/// A fingerprint as 16 hexadecimal digits: most readers of JSON lose digits of a
+/// number past 2^53.
+fn hex(fingerprint: u64) -> String {
+    format!("{fingerprint:016x}")
 }

@@ -6,8 +6,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use lookalike::clusters::sizes::Sizes;
 use lookalike::collection::Collection;
-use lookalike::collection::state::{Counts, StoredClustering, Sweep};
+use lookalike::collection::state::{Counts, Sweep};
 use lookalike::corpus::date::rfc3339;
 use lookalike::corpus::record::Timestamp;
 use lookalike::storage::StorageError;
@@ -39,7 +40,7 @@ impl StatsArgs {
             .state()
             .clusterings
             .iter()
-            .map(|stored| Sizes::of(&collection, stored))
+            .map(|stored| Sizes::of(&collection.clustering(stored)?, &stored.summary))
             .collect();
         let sizes =
             sizes.map_err(|error| Failure::from_collection(&self.collection, &error.into()))?;
@@ -52,45 +53,6 @@ impl StatsArgs {
         }
         out.flush()?;
         Ok(Exit::Done)
-    }
-}
-
-/// How many clusters there are of which size: the first and last size of a row, the
-/// clusters, their documents. Rows are 1, 2, 3 to 4, 5 to 8 and so on.
-struct Sizes(BTreeMap<u32, (u64, u64)>);
-
-impl Sizes {
-    fn of(collection: &Collection, stored: &StoredClustering) -> Result<Sizes, StorageError> {
-        let mut rows = BTreeMap::new();
-        let summary = &stored.summary;
-        let alone = summary
-            .documents
-            .saturating_sub(summary.clustered_documents);
-        if alone > 0 {
-            rows.insert(0, (alone, alone));
-        }
-        let mut clusters = collection.clustering(stored)?.clusters()?;
-        while let Some(quality) = clusters.next_record()? {
-            let row: &mut (u64, u64) = rows.entry(Sizes::row(quality.size)).or_default();
-            row.0 += 1;
-            row.1 += u64::from(quality.size);
-        }
-        Ok(Sizes(rows))
-    }
-
-    fn row(size: u32) -> u32 {
-        size.max(1)
-            .saturating_sub(1)
-            .checked_ilog2()
-            .map_or(0, |log| log + 1)
-    }
-
-    fn rows(&self) -> impl Iterator<Item = (u64, u64, u64, u64)> {
-        self.0.iter().map(|(&row, &(clusters, documents))| {
-            let last = 1_u64 << row;
-            let first = if row == 0 { 1 } else { last / 2 + 1 };
-            (first, last, clusters, documents)
-        })
     }
 }
 
@@ -233,8 +195,11 @@ fn as_json(collection: &Collection, sizes: &[Sizes], seconds: &Map<String, Value
         .iter()
         .zip(sizes)
         .map(|(stored, sizes)| {
-            let rows = sizes.rows().map(|(from, to, clusters, documents)| {
-                json!({ "from": from, "to": to, "clusters": clusters, "documents": documents })
+            let rows = sizes.rows().map(|row| {
+                json!({
+                    "from": row.first, "to": row.last,
+                    "clusters": row.clusters, "documents": row.documents,
+                })
             });
             let mut out = crate::commands::cluster::summary_json(stored, &stored.summary);
             out["sizes"] = rows.collect();
@@ -275,12 +240,13 @@ fn as_text(collection: &Collection, sizes: &[Sizes], seconds: &Map<String, Value
             &crate::commands::cluster::summary_rows(&stored.summary),
         );
         let mut rows = vec![cells(["size", "clusters", "documents"])];
-        for (from, to, clusters, documents) in sizes.rows() {
-            let size = if from == to {
-                text::count(from)
+        for row in sizes.rows() {
+            let size = if row.first == row.last {
+                text::count(row.first)
             } else {
-                format!("{} to {}", text::count(from), text::count(to))
+                format!("{} to {}", text::count(row.first), text::count(row.last))
             };
+            let (clusters, documents) = (row.clusters, row.documents);
             rows.push(vec![size, text::count(clusters), text::count(documents)]);
         }
         table("Sizes of clusters", &rows);
@@ -359,23 +325,4 @@ fn times_table(seconds: &Map<String, Value>) -> Vec<Vec<String>> {
         }
     }
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_size_has_its_row() {
-        let mut sizes = Sizes(BTreeMap::new());
-        for size in 1..=70 {
-            sizes.0.insert(Sizes::row(size), (1, 1));
-            let fits = sizes
-                .rows()
-                .any(|(from, to, ..)| (from..=to).contains(&u64::from(size)));
-            assert!(fits, "{size}");
-        }
-        let rows: Vec<_> = sizes.rows().map(|(from, to, ..)| (from, to)).collect();
-        assert_eq!(rows[..5], [(1, 1), (2, 2), (3, 4), (5, 8), (9, 16)]);
-    }
 }

@@ -2,8 +2,6 @@
 
 pub(crate) mod file;
 
-pub(crate) mod json;
-
 pub(crate) mod page;
 
 pub(crate) mod plot;

@@ -196,5 +196,5 @@ fn stroke(curve: usize) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    crate::output::page::escaped(text)
+    lookalike_server::sides::escaped(text)
 }

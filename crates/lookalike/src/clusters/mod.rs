@@ -14,6 +14,10 @@ pub mod policy;
 
 pub mod table;
 
+pub mod sizes;
+
+pub mod explain;
+
 pub(crate) mod truth;
 
 mod star;

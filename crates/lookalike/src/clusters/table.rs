@@ -281,11 +281,17 @@ impl Clustering {
 
     /// The documents of a cluster, in order; nothing for a document alone.
     pub fn roster(&self, cluster: u32) -> Result<Vec<u32>, StorageError> {
+        self.first_of_roster(cluster, usize::MAX)
+    }
+
+    /// The first of them, at most so many.
+    pub fn first_of_roster(&self, cluster: u32, most: usize) -> Result<Vec<u32>, StorageError> {
         let from = first_not_below(&self.roster, cluster)?;
         let count = self.roster.record_count::<(u32, u32)>()?;
         let mut stream = self.roster.records::<(u32, u32)>(from..count, 1)?;
         let mut docs = Vec::new();
-        while let Some((found, doc)) = stream.next_record()?
+        while docs.len() < most
+            && let Some((found, doc)) = stream.next_record()?
             && found == cluster
         {
             docs.push(doc);

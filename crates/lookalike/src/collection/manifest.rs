@@ -183,6 +183,11 @@ fn generations(storage: &dyn Storage) -> Result<Vec<u64>, StorageError> {
     Ok(found)
 }
 
+/// The newest generation that has a manifest.
+pub(super) fn newest(storage: &dyn Storage) -> Result<Option<u64>, StorageError> {
+    Ok(generations(storage)?.first().copied())
+}
+
 fn list(storage: &dyn Storage) -> Result<Vec<String>, StorageError> {
     let folder = |error| StorageError {
         file: ".".to_owned(),

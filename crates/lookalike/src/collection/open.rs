@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lookalike_core::recipe::{Recipe, SketchKind};
 use lookalike_core::seed::Key;
 
-use super::entry::{Capture, Entry};
+use super::entry::{Capture, Entry, Flag};
 use super::manifest::{self, Manifest};
 use super::segment::{Segment, StoredSource};
 use super::sketches::{SketchFile, Sketches};
@@ -17,6 +17,7 @@ use crate::blocks::{BlockReader, RecordStream};
 use crate::clusters::table::Clustering;
 use crate::corpus::inputs::Source;
 use crate::corpus::options::ReadOptions;
+use crate::corpus::record::Timestamp;
 use crate::pairs::Pair;
 use crate::pairs::postings::Postings;
 use crate::storage::disk::Disk;
@@ -96,6 +97,12 @@ impl Collection {
         &self.manifest
     }
 
+    /// Whether no newer generation has been committed since. Lists the folder, no more.
+    pub fn is_newest(&self) -> Result<bool, StorageError> {
+        let newest = manifest::newest(&*self.storage)?;
+        Ok(newest.is_none_or(|newest| newest <= self.manifest.generation()))
+    }
+
     /// What the manifest says besides files.
     pub fn state(&self) -> &State {
         &self.manifest.state
@@ -156,6 +163,12 @@ impl Collection {
         entry: &Entry,
     ) -> Result<(Option<String>, Option<String>), StorageError> {
         self.segments[self.sweep_of(doc)].strings(entry)
+    }
+
+    /// When a document was captured, as far as known: by itself, or with its sweep.
+    pub fn date(&self, doc: u32, entry: &Entry) -> Option<Timestamp> {
+        let sweep = &self.state().sweeps[self.sweep_of(doc)];
+        entry.when().or(sweep.date.map(Timestamp))
     }
 
     /// How the documents of a sweep were read.
@@ -224,18 +237,53 @@ impl Collection {
         &self,
         mut each: impl FnMut(&Pair) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
-        let state = self.state();
-        let recounted = state.recounted.into_iter();
-        let since = state.recounted.unwrap_or(0);
-        let sweeps = state.sweeps.iter().map(|sweep| sweep.generation);
-        for generation in recounted.chain(sweeps.filter(|generation| *generation > since)) {
-            let entry = self.manifest.file(&file_name("pairs", generation))?;
-            let mut stream = BlockReader::open(&*self.storage, entry)?.all_records::<Pair>(8)?;
+        for pairs in self.pair_files()? {
+            let mut stream = pairs.all_records::<Pair>(8)?;
             while let Some(batch) = stream.next_batch()? {
                 batch.iter().try_for_each(&mut each)?;
             }
         }
         Ok(())
+    }
+
+    /// The counted pairs as they stand: sorted in each file, and no later document in two.
+    fn pair_files(&self) -> Result<Vec<BlockReader>, StorageError> {
+        let state = self.state();
+        let recounted = state.recounted.into_iter();
+        let since = state.recounted.unwrap_or(0);
+        let sweeps = state.sweeps.iter().map(|sweep| sweep.generation);
+        let generations = recounted.chain(sweeps.filter(|generation| *generation > since));
+        let open = |generation| {
+            let entry = self.manifest.file(&file_name("pairs", generation))?;
+            BlockReader::open(&*self.storage, entry)
+        };
+        generations.map(open).collect()
+    }
+
+    /// The counted pairs in which some documents are the later one, true values in place
+    /// of estimates where they are known. O(documents · log pairs).
+    pub fn pairs_of(&self, docs: &[u32]) -> Result<Vec<Pair>, StorageError> {
+        let mut pairs = Vec::new();
+        for file in self.pair_files()? {
+            for &doc in docs {
+                of_later(&file, doc, &mut pairs)?;
+            }
+        }
+        if let Some(generation) = self.state().exact {
+            let entry = self.manifest.file(&file_name("exact", generation))?;
+            let file = BlockReader::open(&*self.storage, entry)?;
+            let mut known = Vec::new();
+            for &doc in docs {
+                of_later(&file, doc, &mut known)?;
+            }
+            pairs.append(&mut known);
+        }
+        // The last of those of the same two, which is the true one.
+        pairs.sort_by_key(|pair| (pair.a, pair.b));
+        pairs.reverse();
+        pairs.dedup_by_key(|pair| (pair.a, pair.b));
+        pairs.reverse();
+        Ok(pairs)
     }
 
     /// All pairs whose true values are known.
@@ -296,6 +344,39 @@ impl Collection {
         Ok(docs)
     }
 
+    /// The newest document with a URL, or with that for an id.
+    pub fn newest_named(&self, name: &str) -> Result<Option<u32>, StorageError> {
+        let mut docs = self.find_named(name)?;
+        if docs.is_empty() && !name.contains("://") {
+            docs = self.with_id(name)?;
+        }
+        let mut newest = None;
+        for doc in docs {
+            let date = self.date(doc, &self.entry(doc)?);
+            newest = newest.max(Some((date, doc)));
+        }
+        Ok(newest.map(|(_, doc)| doc))
+    }
+
+    /// Documents that go by a URL are found by it; that they have an id too takes a pass
+    /// over all of them.
+    fn with_id(&self, id: &str) -> Result<Vec<u32>, StorageError> {
+        let mut candidates = Vec::new();
+        self.each_entry(|doc, entry| {
+            let has_both = entry.has(Flag::HasId) && entry.has(Flag::HasUrl);
+            if has_both && entry.id_len as usize == id.len() {
+                candidates.push((doc, *entry));
+            }
+        })?;
+        let mut docs = Vec::new();
+        for (doc, entry) in candidates {
+            if self.strings(doc, &entry)?.0.as_deref() == Some(id) {
+                docs.push(doc);
+            }
+        }
+        Ok(docs)
+    }
+
     /// All documents that have a sketch of this name, in order.
     pub(crate) fn each_named_sketch(
         &self,
@@ -329,4 +410,27 @@ impl Collection {
             file("quality")?,
         )
     }
+}
+
+/// Adds the pairs of a later document.
+fn of_later(file: &BlockReader, doc: u32, pairs: &mut Vec<Pair>) -> Result<(), StorageError> {
+    let count = file.record_count::<Pair>()?;
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if file.record::<Pair>(middle)?.a < doc {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    while low < count {
+        let pair: Pair = file.record(low)?;
+        if pair.a != doc {
+            break;
+        }
+        pairs.push(pair);
+        low += 1;
+    }
+    Ok(())
 }

@@ -227,6 +227,11 @@ impl Finder {
         &self.recipe
     }
 
+    /// The first clustering, if there is one.
+    pub fn clustering(&self) -> Option<&Clustering> {
+        self.clustering.as_ref()
+    }
+
     /// The cluster of a document in the first clustering, if there is one.
     pub fn cluster(&self, doc: u32) -> Result<Option<u32>, StorageError> {
         let member = self.clustering.as_ref().map(|all| all.member(doc));

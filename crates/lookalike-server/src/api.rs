@@ -1,0 +1,355 @@
+//! `/api/v1/`: answers as JSON, described by `/api/openapi.json`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use lookalike::core::recipe::Recipe;
+use lookalike::corpus::date::rfc3339;
+use lookalike::corpus::document::{Document, Format};
+use lookalike::corpus::record::Timestamp;
+use lookalike::corpus::unusable::Unusable;
+use lookalike::find::{FindOptions, Query};
+use lookalike::storage::StorageError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Shared;
+use crate::ask::{self, FindParams, Params, named, numbered, sought};
+use crate::board::{self, Board, BoardParams, ClusterPage, PageParams};
+use crate::compared::{Compared, Side};
+use crate::refusal::Refusal;
+use crate::state::Snapshot;
+use crate::wire::{Found, MemberRow, Named};
+
+/// What the service can be asked, as `OpenAPI` 3.1.
+const DESCRIPTION: &str = include_str!("../static/openapi.json");
+
+pub(crate) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/api/openapi.json", get(description))
+        .route("/api/v1/collection", get(collection))
+        .route("/api/v1/find", get(find_named).post(find_posted))
+        .route("/api/v1/compare", get(compare_named).post(compare_posted))
+        .route("/api/v1/members", get(members))
+        .route("/api/v1/clusters", get(clusters))
+        .route("/api/v1/clusters/{id}", get(cluster))
+        .route("/api/v1/{*other}", get(missing))
+}
+
+type Answer<T> = Result<Json<T>, Refusal>;
+
+async fn description() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], DESCRIPTION)
+}
+
+async fn missing() -> Refusal {
+    Refusal::not_found("there is no such question").hint("/api/openapi.json describes all")
+}
+
+async fn collection(State(service): State<Shared>) -> Answer<Value> {
+    Ok(Json(described(&service.newest.snapshot())))
+}
+
+/// What a collection is.
+fn described(snapshot: &Snapshot) -> Value {
+    let collection = snapshot.collection();
+    let (manifest, state) = (collection.manifest(), collection.state());
+    let sweeps: Vec<Value> = state
+        .sweeps
+        .iter()
+        .map(|sweep| {
+            let date = sweep.date.map(|seconds| rfc3339(Timestamp(seconds)));
+            json!({ "date": date, "first": sweep.base, "documents": sweep.documents })
+        })
+        .collect();
+    let clusterings: Vec<Value> = state
+        .clusterings
+        .iter()
+        .map(|stored| {
+            let summary = &stored.summary;
+            json!({
+                "policy": stored.policy.to_string(),
+                "documents": summary.documents,
+                "clusters": summary.clusters,
+                "clustered_documents": summary.clustered_documents,
+                "identical_only_clusters": summary.identical_only_clusters,
+                "largest": summary.largest,
+                "flagged": summary.flagged,
+            })
+        })
+        .collect();
+    json!({
+        "documents": collection.documents(),
+        "generation": manifest.generation(),
+        "recipe": manifest.recipe(),
+        "recipe_id": manifest.recipe_id().to_string(),
+        "sweeps": sweeps,
+        "clusterings": clusterings,
+    })
+}
+
+/// The answer to `find`.
+#[derive(Serialize)]
+struct FoundAll {
+    generation: u64,
+    documents: u32,
+    samples: usize,
+    matches: Vec<Found>,
+}
+
+/// Looks for a document: the matches with all that is told of them.
+pub(crate) fn look(
+    snapshot: &Snapshot,
+    query: &Query,
+    options: &FindOptions,
+) -> Result<Vec<Found>, StorageError> {
+    let finder = &snapshot.finder;
+    let matches = finder.find(query, options)?;
+    matches.iter().map(|one| Found::of(finder, one)).collect()
+}
+
+/// How a document to look for is had from a snapshot.
+type Seek = Box<dyn FnOnce(&Snapshot) -> Result<Query, Refusal> + Send>;
+
+async fn find(service: Shared, params: FindParams, seek: Seek) -> Result<Response, Refusal> {
+    let options = params.options()?;
+    let snapshot = service.newest.snapshot();
+    let work = move || {
+        let query = seek(&snapshot)?;
+        let matches = look(&snapshot, &query, &options)?;
+        let collection = snapshot.collection();
+        let answer = FoundAll {
+            generation: collection.manifest().generation(),
+            documents: collection.documents(),
+            samples: query.samples(),
+            matches,
+        };
+        // Written here, where it keeps no connection from being served.
+        let broken = |_| Refusal::broken("the answer cannot be written");
+        serde_json::to_vec(&answer).map_err(broken)
+    };
+    let answer = if params.exact {
+        service.desk.long(work).await?
+    } else {
+        service.desk.short(work).await?
+    };
+    Ok(([(header::CONTENT_TYPE, "application/json")], answer).into_response())
+}
+
+async fn find_named(
+    State(service): State<Shared>,
+    Params(params): Params<FindParams>,
+) -> Result<Response, Refusal> {
+    let Some(url) = params.url.clone() else {
+        return Err(Refusal::bad("`url` is missing").hint("or POST a document"));
+    };
+    let is_exact = params.exact;
+    let seek = move |snapshot: &Snapshot| {
+        let doc = named(snapshot, &url)?;
+        Ok(snapshot.finder.query_of(doc, is_exact)?)
+    };
+    find(service, params, Box::new(seek)).await
+}
+
+async fn find_posted(
+    State(service): State<Shared>,
+    Params(params): Params<FindParams>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let format = format_of(params.format()?, &headers);
+    let is_exact = params.exact;
+    let bytes = ask::body(body, service.max_body).await?;
+    let seek = move |snapshot: &Snapshot| sought(snapshot, &bytes, format, is_exact);
+    find(service, params, Box::new(seek)).await
+}
+
+/// What a body is, unless the parameter says so: a page if its type says HTML.
+fn format_of(asked: Format, headers: &HeaderMap) -> Format {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("");
+    match asked {
+        Format::Auto if kind.starts_with("text/html") => Format::Html,
+        other => other,
+    }
+}
+
+/// A document that is compared: one of these.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Which {
+    text: Option<String>,
+    url: Option<String>,
+    doc: Option<u32>,
+    format: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CompareParams {
+    a: String,
+    b: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ComparePosted {
+    a: Which,
+    b: Which,
+}
+
+async fn compare_named(
+    State(service): State<Shared>,
+    Params(params): Params<CompareParams>,
+) -> Answer<Value> {
+    let by_url = |url: String| Which {
+        text: None,
+        url: Some(url),
+        doc: None,
+        format: None,
+    };
+    let (a, b) = (by_url(params.a), by_url(params.b));
+    compare(service, ComparePosted { a, b }).await
+}
+
+async fn compare_posted(State(service): State<Shared>, body: Body) -> Answer<Value> {
+    let bytes = ask::body(body, service.max_body).await?;
+    let posted = serde_json::from_slice(&bytes).map_err(|wrong| {
+        Refusal::bad(format!("the body is not what is asked for: {wrong}"))
+            .hint(r#"{"a": {"text": "…"}, "b": {"url": "…"}}"#)
+    })?;
+    compare(service, posted).await
+}
+
+async fn compare(service: Shared, ComparePosted { a, b }: ComparePosted) -> Answer<Value> {
+    let snapshot = service.newest.snapshot();
+    let work = move || {
+        let recipe = snapshot.finder.recipe();
+        let (a, b) = (text_of(&snapshot, a)?, text_of(&snapshot, b)?);
+        let (a, b) = (side(a.0, &a.1, a.2, recipe)?, side(b.0, &b.1, b.2, recipe)?);
+        let answer = snapshot.sketching(|sketcher| {
+            let compared = Compared::new(&a, &b, recipe, sketcher);
+            compared.json(|x| a.text_range(x), |x| b.text_range(x))
+        });
+        Ok(answer)
+    };
+    Ok(Json(service.desk.long(work).await?))
+}
+
+/// The longest text that is compared: passages are found in memory.
+pub(crate) const LONGEST: usize = 4 << 20;
+
+/// A text as a side, if it can be one.
+pub(crate) fn side<'a>(
+    name: String,
+    text: &'a str,
+    format: Format,
+    recipe: &Recipe,
+) -> Result<Side<'a>, Refusal> {
+    if text.len() > LONGEST {
+        let longest = crate::words::bytes(LONGEST as u64);
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        let message = format!("{name} is longer than {longest}, too long to compare here");
+        return Err(Refusal::new(status, message).hint("`lookalike compare` takes any length"));
+    }
+    let document: Document<'a> = ask::document(text.as_bytes(), format, recipe)?;
+    let side = Side::new(name, document, recipe);
+    if side.tokens.is_empty() {
+        return Err(Unusable::NoTokens.into());
+    }
+    Ok(side)
+}
+
+/// The name and the text of a document that is to be compared.
+fn text_of(snapshot: &Snapshot, which: Which) -> Result<(String, String, Format), Refusal> {
+    let doc = match (which.text, which.url, which.doc) {
+        (Some(text), None, None) => {
+            let format = ask::format_named(which.format.as_deref())?;
+            return Ok(("the text".to_owned(), text, format));
+        }
+        (None, Some(url), None) => named(snapshot, &url)?,
+        (None, None, Some(doc)) => numbered(snapshot, doc)?,
+        _ => {
+            return Err(Refusal::bad(
+                "a document is given by one of `text`, `url` and `doc`",
+            ));
+        }
+    };
+    let (name, text) = text_again(snapshot, doc)?;
+    // What was stripped once is text.
+    Ok((name, text, Format::Text))
+}
+
+/// The text of a document of the collection, from where it is.
+pub(crate) fn text_again(snapshot: &Snapshot, doc: u32) -> Result<(String, String), Refusal> {
+    let collection = snapshot.collection();
+    let name = Named::of(collection, doc)?.title();
+    let text = collection.text(doc)?.map_err(|lost| {
+        let message = format!("the text of {name} cannot be shown again: {lost}");
+        Refusal::new(StatusCode::CONFLICT, message)
+            .hint("`add --keep-text` keeps texts in the collection")
+    })?;
+    Ok((name, text))
+}
+
+#[derive(Deserialize)]
+struct MembersParams {
+    url: String,
+}
+
+async fn members(
+    State(service): State<Shared>,
+    Params(params): Params<MembersParams>,
+) -> Answer<Value> {
+    let snapshot = service.newest.snapshot();
+    let work = move || {
+        let (stored, clustering) = board::clustering(&snapshot)?;
+        let asked = named(&snapshot, &params.url)?;
+        let member = clustering.member(asked)?;
+        let mut docs = clustering.first_of_roster(member.cluster, board::MOST_ROWS)?;
+        if docs.is_empty() {
+            docs.push(asked);
+        }
+        let row = |doc: u32| MemberRow::of(snapshot.collection(), doc, &clustering.member(doc)?);
+        let rows: Result<Vec<MemberRow>, StorageError> = docs.into_iter().map(row).collect();
+        let mut rows = rows?;
+        rows.sort_by(MemberRow::order);
+        Ok(json!({
+            "policy": stored.policy.to_string(),
+            "asked": asked,
+            "cluster": member.cluster,
+            "size": member.size,
+            "members": rows,
+        }))
+    };
+    Ok(Json(service.desk.long(work).await?))
+}
+
+async fn clusters(
+    State(service): State<Shared>,
+    Params(params): Params<BoardParams>,
+) -> Answer<Board> {
+    let snapshot = service.newest.snapshot();
+    let work = move || board::board(&snapshot, &params);
+    Ok(Json(service.desk.long(work).await?))
+}
+
+async fn cluster(
+    State(service): State<Shared>,
+    Path(id): Path<String>,
+    Params(page): Params<PageParams>,
+) -> Answer<ClusterPage> {
+    let id = cluster_number(&id)?;
+    let snapshot: Arc<Snapshot> = service.newest.snapshot();
+    let work = move || board::cluster(&snapshot, id, page);
+    Ok(Json(service.desk.long(work).await?))
+}
+
+pub(crate) fn cluster_number(id: &str) -> Result<u32, Refusal> {
+    let wrong = |_| Refusal::not_found("a cluster goes by the number of its first document");
+    id.parse().map_err(wrong)
+}

@@ -1,0 +1,149 @@
+//! What a request asks for: its parameters and its body.
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
+use lookalike::core::recipe::Recipe;
+use lookalike::corpus::document::{Document, Format, Reading};
+use lookalike::corpus::unusable::Unusable;
+use lookalike::find::{FindOptions, Query as Sought};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::Shared;
+use crate::refusal::Refusal;
+use crate::state::Snapshot;
+use crate::words;
+
+/// Parameters behind `?`.
+pub(crate) struct Params<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Shared> for Params<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Params<T>, Refusal> {
+        match Query::try_from_uri(&parts.uri) {
+            Ok(Query(params)) => Ok(Params(params)),
+            Err(wrong) => Err(Refusal::bad(wrong.body_text())),
+        }
+    }
+}
+
+/// The most matches that can be asked for.
+pub(crate) const MOST_MATCHES: usize = 1000;
+
+/// What is wanted of `find`.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct FindParams {
+    pub(crate) url: Option<String>,
+    top: Option<usize>,
+    min_resemblance: Option<f64>,
+    min_containment: Option<f64>,
+    #[serde(default)]
+    pub(crate) exact: bool,
+    format: Option<String>,
+}
+
+impl FindParams {
+    /// A threshold that was given is the only one, unless both were.
+    pub(crate) fn options(&self) -> Result<FindOptions, Refusal> {
+        let default = FindOptions::default();
+        let (min_resemblance, min_containment) = match (self.min_resemblance, self.min_containment)
+        {
+            (None, None) => (default.min_resemblance, default.min_containment),
+            given => given,
+        };
+        let thresholds = [self.min_resemblance, self.min_containment];
+        if thresholds
+            .into_iter()
+            .flatten()
+            .any(|t| !(0.0..=1.0).contains(&t))
+        {
+            return Err(Refusal::bad("a threshold is a share between 0 and 1"));
+        }
+        let top = self.top.unwrap_or(default.top);
+        if !(1..=MOST_MATCHES).contains(&top) {
+            let most = words::count(MOST_MATCHES as u64);
+            return Err(Refusal::bad(format!("`top` is a number from 1 to {most}")));
+        }
+        Ok(FindOptions {
+            top,
+            min_resemblance,
+            min_containment,
+        })
+    }
+
+    pub(crate) fn format(&self) -> Result<Format, Refusal> {
+        format_named(self.format.as_deref())
+    }
+}
+
+/// What a document is taken for.
+pub(crate) fn format_named(name: Option<&str>) -> Result<Format, Refusal> {
+    let name = name.filter(|name| !name.is_empty()).unwrap_or("auto");
+    let wrong = |_| Refusal::bad("`format` is auto, html or text");
+    name.parse().map_err(wrong)
+}
+
+/// A whole body, within the limit of decoded bytes.
+pub(crate) async fn body(body: Body, most: usize) -> Result<Bytes, Refusal> {
+    axum::body::to_bytes(body, most).await.map_err(|error| {
+        let mut cause: Option<&dyn std::error::Error> = Some(&error);
+        while let Some(error) = cause {
+            if error.is::<http_body_util::LengthLimitError>() {
+                return Refusal::too_large(most);
+            }
+            cause = error.source();
+        }
+        Refusal::bad("the body broke off, or is not encoded as it says")
+    })
+}
+
+/// Bytes as a document of a recipe's tokens.
+pub(crate) fn document<'a>(
+    bytes: &'a [u8],
+    format: Format,
+    recipe: &Recipe,
+) -> Result<Document<'a>, Refusal> {
+    let reading = Reading {
+        name: None,
+        format,
+        tokens: recipe.tokens,
+    };
+    Ok(Document::read(bytes, reading)?)
+}
+
+/// A document from outside, as it is looked for.
+pub(crate) fn sought(
+    snapshot: &Snapshot,
+    bytes: &[u8],
+    format: Format,
+    is_exact: bool,
+) -> Result<Sought, Refusal> {
+    let finder = &snapshot.finder;
+    let document = document(bytes, format, finder.recipe())?;
+    let query =
+        snapshot.sketching(|sketcher| finder.query(&document, Some(bytes), sketcher, is_exact));
+    if query.samples() == 0 {
+        return Err(Unusable::NoTokens.into());
+    }
+    Ok(query)
+}
+
+/// The number of a document that goes by a name.
+pub(crate) fn named(snapshot: &Snapshot, name: &str) -> Result<u32, Refusal> {
+    let found = snapshot.collection().newest_named(name)?;
+    found.ok_or_else(|| {
+        let shown = words::excerpt(name, 200);
+        Refusal::not_found(format!("there is no document `{shown}`"))
+            .hint("give a URL or an id just as it stood in the input")
+    })
+}
+
+/// A document by its number.
+pub(crate) fn numbered(snapshot: &Snapshot, doc: u32) -> Result<u32, Refusal> {
+    if doc < snapshot.collection().documents() {
+        return Ok(doc);
+    }
+    Err(Refusal::not_found(format!("there is no document {doc}")))
+}

@@ -1,0 +1,156 @@
+//! Two documents compared: exact figures, what the sketches alone would say, passages.
+
+use std::ops::Range;
+
+use lookalike::core::canonical::Tokens;
+use lookalike::core::estimate::{Comparison, Estimate, Overlap};
+use lookalike::core::passages::{Passage, passages};
+use lookalike::core::recipe::{Recipe, RecipeId};
+use lookalike::core::shingle::overlap;
+use lookalike::core::sketcher::Sketcher;
+use lookalike::corpus::document::Document;
+use serde_json::{Map, Value, json};
+
+use crate::wire;
+
+/// One of the two documents.
+#[derive(Debug)]
+pub struct Side<'a> {
+    /// What it goes by.
+    pub name: String,
+    /// Its text.
+    pub document: Document<'a>,
+    /// Its tokens.
+    pub tokens: Tokens,
+    /// Whether it has fewer tokens than a shingle and so is one shingle as a whole.
+    pub is_short: bool,
+}
+
+impl<'a> Side<'a> {
+    /// A document under the name it is shown with.
+    pub fn new(name: String, document: Document<'a>, recipe: &Recipe) -> Side<'a> {
+        let tokens = document.tokens(recipe);
+        Side {
+            name,
+            document,
+            is_short: tokens.len() < recipe.width.get(),
+            tokens,
+        }
+    }
+
+    /// From the first of some tokens to the end of the last, in the text tokens are
+    /// read from.
+    pub fn source(&self, tokens: &Range<usize>) -> Range<usize> {
+        let start = self.tokens.source(tokens.start).start;
+        let end = self.tokens.source(tokens.end - 1).end;
+        start..end.max(start)
+    }
+
+    /// Where some tokens stand in the shown text.
+    pub fn text_range(&self, tokens: &Range<usize>) -> Range<usize> {
+        self.document.text_range(self.source(tokens))
+    }
+}
+
+/// All that is known of two documents.
+#[derive(Debug)]
+pub struct Compared<'a> {
+    /// The first.
+    pub a: &'a Side<'a>,
+    /// The second.
+    pub b: &'a Side<'a>,
+    /// What they have in common, of all shingles.
+    pub exact: Overlap,
+    /// What their sketches say.
+    pub estimated: Comparison,
+    /// The passages both have.
+    pub passages: Vec<Passage>,
+    /// The recipe in words.
+    pub recipe: String,
+    /// And its name.
+    pub recipe_id: RecipeId,
+}
+
+/// A measure: its title, its name in JSON, the exact value, the estimate.
+pub type Measure = (&'static str, &'static str, Option<f64>, Option<Estimate>);
+
+impl<'a> Compared<'a> {
+    /// Compares two documents by a recipe, which the sketcher follows too.
+    pub fn new(
+        a: &'a Side<'a>,
+        b: &'a Side<'a>,
+        recipe: &Recipe,
+        sketcher: &mut Sketcher,
+    ) -> Compared<'a> {
+        let (sketch_a, sketch_b) = (a.document.sketch(sketcher), b.document.sketch(sketcher));
+        Compared {
+            a,
+            b,
+            exact: overlap(&a.tokens, &b.tokens, recipe.width, recipe.shingling),
+            // One sketcher made both, so there is one recipe.
+            estimated: sketch_a.compare(&sketch_b).unwrap_or_default(),
+            passages: passages(&a.tokens, &b.tokens, recipe.width),
+            recipe: recipe.to_string(),
+            recipe_id: recipe.id(),
+        }
+    }
+
+    /// The answer of `compare`, with the places of tokens of the first and the second as
+    /// they are to be told.
+    pub fn json(
+        &self,
+        place_a: impl Fn(&Range<usize>) -> Range<usize>,
+        place_b: impl Fn(&Range<usize>) -> Range<usize>,
+    ) -> Value {
+        let Overlap { a, b, common } = self.exact;
+        let mut answer = Map::new();
+        answer.insert(
+            "shingles".to_owned(),
+            json!({ "a": a, "b": b, "common": common }),
+        );
+        answer.append(&mut measures(Some(self.exact), &self.estimated));
+        let passage = |passage: &Passage| {
+            let (a, b) = (place_a(&passage.a), place_b(&passage.b));
+            json!({ "a": [a.start, a.end], "b": [b.start, b.end], "tokens": passage.len() })
+        };
+        let passages: Vec<Value> = self.passages.iter().map(passage).collect();
+        let more = [
+            ("passages", json!(passages)),
+            (
+                "tokens",
+                json!({ "a": self.a.tokens.len(), "b": self.b.tokens.len() }),
+            ),
+            (
+                "short",
+                json!({ "a": self.a.is_short, "b": self.b.is_short }),
+            ),
+            ("recipe", json!(self.recipe)),
+            ("recipe_id", json!(self.recipe_id.to_string())),
+        ];
+        answer.extend(more.map(|(name, value)| (name.to_owned(), value)));
+        Value::Object(answer)
+    }
+}
+
+/// The three measures under their names in JSON.
+pub fn measures(exact: Option<Overlap>, estimated: &Comparison) -> Map<String, Value> {
+    rows(exact, estimated)
+        .map(|(_, name, exact, estimate)| (name.to_owned(), wire::measure(exact, estimate)))
+        .into_iter()
+        .collect()
+}
+
+/// The three measures.
+pub fn rows(exact: Option<Overlap>, estimated: &Comparison) -> [Measure; 3] {
+    let exact = |value: fn(&Overlap) -> Option<f64>| exact.as_ref().and_then(value);
+    [
+        (
+            "resemblance",
+            "resemblance",
+            exact(Overlap::resemblance),
+            estimated.resemblance,
+        ),
+        ("A in B", "a_in_b", exact(Overlap::a_in_b), estimated.a_in_b),
+        ("B in A", "b_in_a", exact(Overlap::b_in_a), estimated.b_in_a),
+    ]
+}

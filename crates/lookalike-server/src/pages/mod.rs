@@ -1,0 +1,166 @@
+//! The web page: drawn here, usable without script, nothing loaded from elsewhere.
+//!
+//! ```text
+//! overview ─► clusters ─► cluster ─► pair
+//!    └─► lookup: paste, file, URL ──────┘
+//! ```
+//!
+//! Templates escape all they are given. What they are given as markup (`|safe`) is drawn
+//! in [`draw`] and [`crate::sides`], from numbers and escaped text.
+
+mod draw;
+
+mod overview;
+
+mod clusters;
+
+mod cluster;
+
+mod document;
+
+mod pair;
+
+mod lookup;
+
+use askama::Template;
+use axum::Router;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::get;
+
+use crate::Shared;
+use crate::refusal::{Refusal, retry_later};
+use crate::sides;
+
+const STYLE: &str = include_str!("../../static/style.css");
+const ICON: &str = include_str!("../../static/icon.svg");
+const LOOKUP: &str = include_str!("../../static/lookup.js");
+
+pub(crate) fn routes() -> Router<Shared> {
+    let file = |kind: &'static str, text: &'static str| {
+        let kept = "max-age=3600";
+        get(async move || {
+            let headers = [(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, kept)];
+            (headers, text)
+        })
+    };
+    Router::new()
+        .route("/", get(overview::page))
+        .route("/clusters", get(clusters::page))
+        .route("/clusters/{id}", get(cluster::page))
+        .route("/documents/{id}", get(document::page))
+        .route("/pair", get(pair::page).post(pair::posted))
+        .route("/lookup", get(lookup::page).post(lookup::posted))
+        .route("/static/style.css", file("text/css; charset=utf-8", STYLE))
+        .route(
+            "/static/pair.css",
+            file("text/css; charset=utf-8", sides::STYLE),
+        )
+        .route(
+            "/static/pair.js",
+            file("text/javascript; charset=utf-8", sides::SCRIPT),
+        )
+        .route(
+            "/static/lookup.js",
+            file("text/javascript; charset=utf-8", LOOKUP),
+        )
+        .route("/static/icon.svg", file("image/svg+xml", ICON))
+}
+
+/// A page, or the page that says why not.
+type Page = Result<Response, Sorry>;
+
+/// A refusal for people.
+struct Sorry(Refusal);
+
+impl<E: Into<Refusal>> From<E> for Sorry {
+    fn from(error: E) -> Sorry {
+        Sorry(error.into())
+    }
+}
+
+impl IntoResponse for Sorry {
+    fn into_response(self) -> Response {
+        refused(self.0)
+    }
+}
+
+/// Which entry of the menu is the page's own.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Menu {
+    Overview,
+    Clusters,
+    Lookup,
+    Other,
+}
+
+impl Menu {
+    fn current(self, entry: Menu) -> &'static str {
+        if self == entry { "page" } else { "false" }
+    }
+
+    fn overview(self) -> &'static str {
+        self.current(Menu::Overview)
+    }
+
+    fn clusters(self) -> &'static str {
+        self.current(Menu::Clusters)
+    }
+
+    fn lookup(self) -> &'static str {
+        self.current(Menu::Lookup)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "message.html")]
+struct Message {
+    menu: Menu,
+    title: &'static str,
+    what: String,
+    hint: String,
+}
+
+/// Draws a template.
+fn show(template: &impl Template) -> Response {
+    match template.render() {
+        Ok(page) => Html(page).into_response(),
+        Err(_) => Refusal::broken("the page cannot be drawn").into_response(),
+    }
+}
+
+/// Why there is no answer, as a page.
+pub(crate) fn refused(refusal: Refusal) -> Response {
+    let title = match refusal.status {
+        StatusCode::NOT_FOUND => "Not found",
+        StatusCode::SERVICE_UNAVAILABLE => "Busy",
+        status if status.is_server_error() => "Something is wrong",
+        _ => "That did not work",
+    };
+    let mut response = show(&Message {
+        menu: Menu::Other,
+        title,
+        what: refusal.message,
+        hint: refusal.hint,
+    });
+    *response.status_mut() = refusal.status;
+    retry_later(&mut response);
+    response
+}
+
+/// An address that leads nowhere.
+pub(crate) async fn missing(headers: HeaderMap) -> Response {
+    let refusal = Refusal::not_found("there is nothing at this address");
+    if is_for_people(&headers) {
+        return refused(refusal);
+    }
+    refusal.into_response()
+}
+
+/// Whether a browser asks.
+pub(crate) fn is_for_people(headers: &HeaderMap) -> bool {
+    let accept = headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}

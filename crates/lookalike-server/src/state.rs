@@ -1,0 +1,173 @@
+//! One generation of the collection, and the newest of them.
+//!
+//! A request takes the snapshot once and asks nothing else, so its answer belongs to one
+//! whole generation. Files that a later generation no longer has stay readable: a
+//! snapshot holds them open.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use lookalike::clusters::sizes::Sizes;
+use lookalike::clusters::table::Clustering;
+use lookalike::collection::Collection;
+use lookalike::collection::state::StoredClustering;
+use lookalike::core::seed::Key;
+use lookalike::core::sketcher::Sketcher;
+use lookalike::find::{FindError, Finder};
+use lookalike::pairs::Measure;
+use lookalike::storage::StorageError;
+
+use crate::hosts::Hosts;
+
+/// One generation, opened.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) finder: Finder,
+    /// Kept from query to query with their buffers.
+    sketchers: Mutex<Vec<Sketcher>>,
+    figures: OnceLock<Figures>,
+    hosts: OnceLock<Hosts>,
+}
+
+/// Bars of the histogram of resemblances.
+pub(crate) const BARS: usize = 20;
+
+/// What takes a pass over a table to know.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Figures {
+    pub(crate) sizes: Sizes,
+    /// Counted pairs by their resemblance.
+    pub(crate) resemblances: [u64; BARS],
+}
+
+impl Snapshot {
+    fn open(folder: &Path, key: Option<&Key>) -> Result<Snapshot, FindError> {
+        Ok(Snapshot {
+            finder: Finder::open(folder, key)?,
+            sketchers: Mutex::default(),
+            figures: OnceLock::new(),
+            hosts: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn collection(&self) -> &Collection {
+        self.finder.collection()
+    }
+
+    /// The default clustering, if there is one.
+    pub(crate) fn clustering(&self) -> Option<(&StoredClustering, &Clustering)> {
+        let stored = self.collection().state().clusterings.first()?;
+        Some((stored, self.finder.clustering()?))
+    }
+
+    /// Does something with a sketcher of the collection's recipe.
+    pub(crate) fn sketching<T>(&self, work: impl FnOnce(&mut Sketcher) -> T) -> T {
+        let pool = || {
+            self.sketchers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let spare = pool().pop();
+        let mut sketcher = spare.unwrap_or_else(|| self.finder.sketcher());
+        let done = work(&mut sketcher);
+        pool().push(sketcher);
+        done
+    }
+
+    /// The figures of the overview: one pass over pairs and clusters for each generation.
+    pub(crate) fn figures(&self) -> Result<&Figures, StorageError> {
+        if let Some(known) = self.figures.get() {
+            return Ok(known);
+        }
+        let mut figures = Figures::default();
+        if let Some((stored, clustering)) = self.clustering() {
+            figures.sizes = Sizes::of(clustering, &stored.summary)?;
+        }
+        let kind = self.collection().sketch_kind();
+        self.collection().each_pair(|pair| {
+            if let Some(value) = pair.value(Measure::Resemblance, kind) {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a share times the bars"
+                )]
+                let bar = (value.clamp(0.0, 1.0) * BARS as f64) as usize;
+                figures.resemblances[bar.min(BARS - 1)] += 1;
+            }
+            Ok(())
+        })?;
+        Ok(self.figures.get_or_init(|| figures))
+    }
+
+    /// Which clusters a host is in: one pass over all documents for each generation.
+    pub(crate) fn hosts(&self) -> Result<&Hosts, StorageError> {
+        if let Some(known) = self.hosts.get() {
+            return Ok(known);
+        }
+        let hosts = match self.clustering() {
+            Some((_, clustering)) => Hosts::of(self.collection(), clustering)?,
+            None => Hosts::default(),
+        };
+        Ok(self.hosts.get_or_init(|| hosts))
+    }
+}
+
+/// The newest generation of a collection.
+pub(crate) struct Newest {
+    folder: PathBuf,
+    key: Option<Key>,
+    snapshot: RwLock<Arc<Snapshot>>,
+}
+
+/// How often it is looked for a newer generation.
+const LOOK: Duration = Duration::from_millis(500);
+
+impl Newest {
+    pub(crate) fn open(folder: &Path, key: Option<Key>) -> Result<Newest, FindError> {
+        let snapshot = Snapshot::open(folder, key.as_ref())?;
+        Ok(Newest {
+            folder: folder.to_owned(),
+            key,
+            snapshot: RwLock::new(Arc::new(snapshot)),
+        })
+    }
+
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        let now = self.snapshot.read();
+        now.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Opens a newer generation when there is one, for ever. What cannot be opened is said
+    /// once, and the old one goes on.
+    pub(crate) async fn follow(self: Arc<Newest>) {
+        let mut said = String::new();
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let newest = Arc::clone(&self);
+            let looked = tokio::task::spawn_blocking(move || newest.look()).await;
+            let trouble = match looked {
+                Ok(Ok(())) => String::new(),
+                Ok(Err(trouble)) => trouble.to_string(),
+                Err(_) => "looking for a newer generation broke off".to_owned(),
+            };
+            if trouble != said && !trouble.is_empty() {
+                eprintln!("warning: a newer generation cannot be opened: {trouble}");
+            }
+            said = trouble;
+        }
+    }
+
+    fn look(&self) -> Result<(), FindError> {
+        let newest = self.snapshot().collection().is_newest();
+        if newest.map_err(|error| FindError::Collection(error.into()))? {
+            return Ok(());
+        }
+        let newer = Arc::new(Snapshot::open(&self.folder, self.key.as_ref())?);
+        *self
+            .snapshot
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = newer;
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+//! The shapes of JSON that the service and the commands share.
+
+use lookalike::clusters::table::Member;
+use lookalike::collection::Collection;
+use lookalike::collection::entry::{Entry, Grade};
+use lookalike::core::estimate::Estimate;
+use lookalike::corpus::date::rfc3339;
+use lookalike::find::{Finder, Match};
+use lookalike::storage::StorageError;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::words;
+
+/// `{"value":…,"low":…,"high":…,"samples":…}`, and the exact value where it is known.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Share {
+    value: f64,
+    low: f64,
+    high: f64,
+    samples: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact: Option<f64>,
+}
+
+impl Share {
+    fn new(estimate: Estimate, exact: Option<f64>) -> Share {
+        let Estimate {
+            value,
+            low,
+            high,
+            samples,
+        } = estimate;
+        Share {
+            value,
+            low,
+            high,
+            samples,
+            exact,
+        }
+    }
+}
+
+impl Share {
+    /// The value for people: the exact one, if it is known.
+    pub fn shown(&self) -> String {
+        words::percent(self.exact.unwrap_or(self.value))
+    }
+
+    /// Its 95 % interval, or that it is exact.
+    pub fn interval(&self) -> String {
+        if self.exact.is_some() || self.low >= self.high {
+            return "exact".to_owned();
+        }
+        let low = words::percent(self.low);
+        let low = low.trim_end_matches(" %");
+        format!("{low} to {}", words::percent(self.high))
+    }
+
+    /// On how many samples it rests.
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+}
+
+/// `{"exact":…,"estimate":…}`, without what there is no evidence for.
+pub fn measure(exact: Option<f64>, estimated: Option<Estimate>) -> Value {
+    let mut out = Map::new();
+    if let Some(exact) = exact {
+        out.insert("exact".to_owned(), json!(exact));
+    }
+    if let Some(estimated) = estimated {
+        out.insert("estimate".to_owned(), json!(Share::new(estimated, None)));
+    }
+    Value::Object(out)
+}
+
+/// What a document goes by.
+#[derive(Clone, Debug, Serialize)]
+pub struct Named {
+    /// Its number.
+    pub doc: u32,
+    /// The id its input gave.
+    pub id: Option<String>,
+    /// Its address.
+    pub url: Option<String>,
+    /// When it was captured.
+    pub date: Option<String>,
+}
+
+impl Named {
+    /// Looks up what a document goes by.
+    pub fn of(collection: &Collection, doc: u32) -> Result<Named, StorageError> {
+        Named::with(collection, doc, &collection.entry(doc)?)
+    }
+
+    /// The same for one whose entry is at hand.
+    pub fn with(collection: &Collection, doc: u32, entry: &Entry) -> Result<Named, StorageError> {
+        let (id, url) = collection.strings(doc, entry)?;
+        Ok(Named {
+            doc,
+            id,
+            url,
+            date: collection.date(doc, entry).map(rfc3339),
+        })
+    }
+
+    /// URL, or id, or number.
+    pub fn title(&self) -> String {
+        let name = self.url.as_ref().or(self.id.as_ref());
+        name.cloned()
+            .unwrap_or_else(|| format!("document {}", self.doc))
+    }
+}
+
+/// A match of `find`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Found {
+    /// Which document.
+    #[serde(flatten)]
+    pub named: Named,
+    /// Its resemblance to the document looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resemblance: Option<Share>,
+    /// How much of the document looked for is in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query_in_doc: Option<Share>,
+    /// How much of it is in the document looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doc_in_query: Option<Share>,
+    /// How it is the same.
+    pub grade: &'static str,
+    /// Its cluster.
+    pub cluster: Option<u32>,
+}
+
+impl Found {
+    /// Looks up what is told of a match.
+    pub fn of(finder: &Finder, found: &Match) -> Result<Found, StorageError> {
+        let exact = found.exact();
+        let share = |estimate: Option<Estimate>, which: usize| {
+            Some(Share::new(estimate?, exact.map(|exact| exact[which])))
+        };
+        Ok(Found {
+            named: Named::of(finder.collection(), found.doc)?,
+            resemblance: share(found.resemblance(), 0),
+            query_in_doc: share(found.query_in_doc(), 1),
+            doc_in_query: share(found.doc_in_query(), 2),
+            grade: found.grade.name(),
+            cluster: finder.cluster(found.doc)?,
+        })
+    }
+}
+
+/// A document of a cluster.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemberRow {
+    /// Which document.
+    #[serde(flatten)]
+    pub named: Named,
+    /// How it is the same as another.
+    pub grade: Option<&'static str>,
+    /// Its resemblance to the representative.
+    pub resemblance: Option<f64>,
+    /// How much of it the representative contains.
+    pub containment: Option<f64>,
+    /// Its cluster.
+    pub cluster: u32,
+    /// How many documents that has.
+    pub cluster_size: u32,
+    /// The document that stands for it.
+    pub representative: u32,
+    /// Whether this is it.
+    pub is_representative: bool,
+}
+
+impl MemberRow {
+    /// What a clustering says of a document.
+    pub fn of(
+        collection: &Collection,
+        doc: u32,
+        member: &Member,
+    ) -> Result<MemberRow, StorageError> {
+        let kind = collection.sketch_kind();
+        Ok(MemberRow {
+            named: Named::of(collection, doc)?,
+            grade: member.grade().map(Grade::name),
+            resemblance: member.resemblance(doc, kind),
+            containment: member.containment(doc, kind),
+            cluster: member.cluster,
+            cluster_size: member.size,
+            representative: member.representative,
+            is_representative: member.representative == doc,
+        })
+    }
+
+    /// The order members are shown in: the representative, then the most like it.
+    pub fn order(&self, other: &MemberRow) -> std::cmp::Ordering {
+        let share = |row: &MemberRow| row.resemblance.unwrap_or(0.0);
+        let is_other = |row: &MemberRow| !row.is_representative;
+        is_other(self)
+            .cmp(&is_other(other))
+            .then(share(other).total_cmp(&share(self)))
+            .then(self.named.doc.cmp(&other.named.doc))
+    }
+}
