@@ -287,7 +287,7 @@ fn text_of(snapshot: &Snapshot, which: Which) -> Result<(String, String, Format)
 /// The text of a document of the collection, from where it is.
 pub(crate) fn text_again(snapshot: &Snapshot, doc: u32) -> Result<(String, String), Refusal> {
     let collection = snapshot.collection();
-    let name = Named::of(collection, doc)?.title();
+    let name = Named::of(collection, doc)?.dated_title();
     let text = collection.text(doc)?.map_err(|lost| {
         let message = format!("the text of {name} cannot be shown again: {lost}");
         Refusal::new(StatusCode::CONFLICT, message)

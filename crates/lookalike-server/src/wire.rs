@@ -111,6 +111,13 @@ impl Named {
         name.cloned()
             .unwrap_or_else(|| format!("document {}", self.doc))
     }
+
+    /// The same with the day it was captured: one address may have several documents.
+    pub fn dated_title(&self) -> String {
+        let day = self.date.as_deref().and_then(|date| date.get(..10));
+        let title = self.title();
+        day.map_or_else(|| title.clone(), |day| format!("{title} ({day})"))
+    }
 }
 
 /// A match of `find`.

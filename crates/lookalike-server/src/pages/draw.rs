@@ -69,10 +69,11 @@ pub(super) fn bars(label: &str, axis: &str, bars: &[Bar], line: Option<(f64, &st
             );
         }
         if i % every == 0 {
+            // A bar of a stretch of the axis is named where the stretch begins.
+            let at = if line.is_some() { x } else { x + step / 2.0 };
             let _ = write!(
                 out,
-                r#"<text class="tick" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
-                x + step / 2.0,
+                r#"<text class="tick" x="{at:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
                 HEIGHT - BOTTOM + 15.0,
                 escaped(&bar.label)
             );

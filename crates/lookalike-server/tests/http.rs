@@ -1,0 +1,369 @@
+//! The service over real connections, as a client sees it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use lookalike::add::{AddOptions, add};
+use lookalike::corpus::inputs::Inputs;
+use lookalike_server::{Options, serve};
+use serde_json::Value;
+
+const ROSE: &str = "a rose is a rose is a rose and nothing else in the whole wide garden is \
+    a rose but what the gardener has called a rose since he was a boy";
+
+/// A collection of three documents and a service for it.
+struct Service {
+    address: SocketAddr,
+    folder: tempfile::TempDir,
+}
+
+impl Service {
+    fn start(token: Option<&str>) -> Service {
+        let folder = tempfile::tempdir().expect("a folder");
+        let service = Service {
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            folder,
+        };
+        service.sweep(&[
+            ("http://a.example/rose", ROSE),
+            ("http://b.example/rose", &ROSE.replace("boy", "child")),
+            ("http://c.example/<b>", "quite another text about the sea and the ships that went out to it and did not come back"),
+        ]);
+        let options = Options {
+            listen: service.address,
+            token: token.map(str::to_owned),
+            hosts: vec!["docs.example.org".to_owned()],
+            threads: NonZeroUsize::MIN,
+            max_body: 1 << 20,
+            key: None,
+        };
+        let (send, receive) = mpsc::channel();
+        let collection = service.collection();
+        std::thread::spawn(move || {
+            serve(&collection, &options, |address| {
+                send.send(address).expect("somebody waits");
+            })
+            .expect("it serves");
+        });
+        let address = receive.recv_timeout(Duration::from_secs(20));
+        Service {
+            address: address.expect("it listens"),
+            ..service
+        }
+    }
+
+    fn collection(&self) -> std::path::PathBuf {
+        self.folder.path().join("c.lk")
+    }
+
+    /// Adds documents as a sweep.
+    fn sweep(&self, documents: &[(&str, &str)]) {
+        let lines: String = documents
+            .iter()
+            .map(|(url, text)| format!("{}\n", serde_json::json!({ "url": url, "text": text })))
+            .collect();
+        let path = self
+            .folder
+            .path()
+            .join(format!("{}.jsonl", documents[0].0.len()));
+        std::fs::write(&path, lines).expect("written");
+        let options = AddOptions::default();
+        let inputs = Inputs::expand(&[Path::new(&path)], &options.reading);
+        add(&self.collection(), &inputs, &options, &mut |_| {}).expect("added");
+    }
+
+    /// Sends a head and a body as they stand.
+    fn send(&self, head: &str, body: &[u8]) -> Answer {
+        let mut stream = TcpStream::connect(self.address).expect("a connection");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("a time-out");
+        stream.write_all(head.as_bytes()).expect("sent");
+        // A refused body is not read to its end.
+        let _ = stream.write_all(body);
+        let mut reader = BufReader::new(stream);
+        let mut status = String::new();
+        reader.read_line(&mut status).expect("a status");
+        let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let mut headers = Vec::new();
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).expect("a header");
+            let Some((name, value)) = line.trim_end().split_once(": ") else {
+                break;
+            };
+            if name == "content-length" {
+                length = value.parse().expect("a number");
+            }
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).expect("a body");
+        Answer {
+            status: status.expect("a status"),
+            headers,
+            body: String::from_utf8(body).expect("text"),
+        }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.send(
+            &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+            b"",
+        )
+    }
+
+    fn post(&self, path: &str, kind: &str, body: &[u8]) -> Answer {
+        let length = body.len();
+        self.send(
+            &format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"),
+            body,
+        )
+    }
+}
+
+struct Answer {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+#[test]
+fn a_document_is_found_by_its_text_and_by_its_address() {
+    let service = Service::start(None);
+    let posted = service.post("/api/v1/find", "text/plain", ROSE.as_bytes());
+    assert_eq!(posted.status, 200, "{}", posted.body);
+    let matches = &posted.json()["matches"];
+    assert_eq!(matches[0]["url"], "http://a.example/rose");
+    assert_eq!(matches[0]["grade"], "lexical");
+    assert_eq!(matches[1]["url"], "http://b.example/rose");
+    assert_eq!(matches[1]["grade"], "similar");
+    assert!(matches[1]["resemblance"]["samples"].as_u64() > Some(10));
+    let named = service.get("/api/v1/find?url=http://b.example/rose&top=1&exact=true");
+    let named = named.json();
+    assert_eq!(named["matches"].as_array().map(Vec::len), Some(1));
+    assert_eq!(named["matches"][0]["resemblance"]["exact"], 1.0);
+    assert_eq!(service.get("/api/v1/find?url=nobody").status, 404);
+    for wrong in [
+        "",
+        "?url=x&top=0",
+        "?url=x&top=x",
+        "?url=x&min_resemblance=2",
+        "?url=x&min_containment=NaN",
+    ] {
+        assert_eq!(
+            service.get(&format!("/api/v1/find{wrong}")).status,
+            400,
+            "{wrong}"
+        );
+    }
+    let nothing = service.post("/api/v1/find", "text/plain", b" ... ");
+    assert_eq!(nothing.status, 422, "{}", nothing.body);
+}
+
+#[test]
+fn two_documents_are_compared() {
+    let service = Service::start(None);
+    let body =
+        serde_json::json!({ "a": { "text": ROSE }, "b": { "url": "http://b.example/rose" } });
+    let compared = service.post(
+        "/api/v1/compare",
+        "application/json",
+        body.to_string().as_bytes(),
+    );
+    assert_eq!(compared.status, 200, "{}", compared.body);
+    let exact = compared.json()["resemblance"]["exact"].as_f64();
+    assert!(exact.is_some_and(|r| (0.8..1.0).contains(&r)), "{exact:?}");
+    let page = service.get("/pair?a=0&b=1");
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("<mark class=\"c1\" data-p=\"1\">"));
+    let posted = service.post(
+        "/pair",
+        "application/x-www-form-urlencoded",
+        b"b=1&text=a+rose+is+a+rose+is+a+rose+and+nothing+else+in+the+whole+wide+garden",
+    );
+    assert!(posted.body.contains("<mark"), "{}", posted.body);
+    // The source is gone: a page that says so.
+    for file in std::fs::read_dir(service.folder.path()).expect("a folder") {
+        let path = file.expect("a file").path();
+        if path.is_file() {
+            std::fs::remove_file(path).expect("removed");
+        }
+    }
+    let gone = service.get("/pair?a=0&b=1");
+    assert_eq!(gone.status, 409);
+    assert!(gone.body.contains("cannot be shown again"), "{}", gone.body);
+}
+
+#[test]
+fn clusters_and_their_members_are_told() {
+    let service = Service::start(None);
+    let board = service.get("/api/v1/clusters").json();
+    assert_eq!(board["total"], 1);
+    assert_eq!(board["clusters"][0]["hosts"][1], "b.example");
+    let cluster = service.get("/api/v1/clusters/0").json();
+    assert_eq!(
+        cluster["members"][1]["joined"]["to"],
+        cluster["members"][0]["doc"]
+    );
+    assert_eq!(
+        service.get("/api/v1/clusters?host=b.example").json()["total"],
+        1
+    );
+    assert_eq!(
+        service.get("/api/v1/clusters?host=c.example").json()["total"],
+        0
+    );
+    assert_eq!(service.get("/api/v1/clusters?flag=odd").status, 400);
+    assert_eq!(service.get("/api/v1/clusters/2").status, 404);
+    let members = service
+        .get("/api/v1/members?url=http://a.example/rose")
+        .json();
+    assert_eq!(members["size"], 2);
+    for page in [
+        "/",
+        "/clusters",
+        "/clusters/0",
+        "/documents/2",
+        "/lookup?doc=0",
+    ] {
+        let page_of = service.get(page);
+        assert_eq!(page_of.status, 200, "{page}: {}", page_of.body);
+        assert!(!page_of.body.contains("<b>"), "{page}");
+    }
+    assert!(
+        service
+            .get("/documents/2")
+            .body
+            .contains("c.example/&#60;b&#62;")
+    );
+}
+
+#[test]
+fn only_those_who_may_are_answered() {
+    let service = Service::start(Some("secret"));
+    assert_eq!(service.get("/healthz").status, 200);
+    let stranger = service.get("/");
+    assert_eq!(stranger.status, 401);
+    assert!(stranger.header("www-authenticate").is_some());
+    let ask = |host: &str, more: &str| {
+        let head = format!("GET /api/v1/collection HTTP/1.1\r\nHost: {host}\r\n{more}\r\n");
+        service.send(&head, b"").status
+    };
+    assert_eq!(ask("localhost", "Authorization: Bearer secret\r\n"), 200);
+    // user:secret
+    assert_eq!(
+        ask("[::1]:80", "Authorization: Basic dXNlcjpzZWNyZXQ=\r\n"),
+        200
+    );
+    assert_eq!(
+        ask("docs.example.org", "Authorization: Bearer secret\r\n"),
+        200
+    );
+    assert_eq!(ask("localhost", "Authorization: Bearer secret2\r\n"), 401);
+    assert_eq!(ask("evil.example", "Authorization: Bearer secret\r\n"), 421);
+    assert_eq!(
+        ask(
+            "localhost\r\nHost: localhost",
+            "Authorization: Bearer secret\r\n"
+        ),
+        400
+    );
+}
+
+#[test]
+fn what_is_too_large_is_refused_by_its_decoded_size() {
+    let service = Service::start(None);
+    let head =
+        "POST /api/v1/find HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1099511627776\r\n\r\n";
+    assert_eq!(service.send(head, b"").status, 413);
+    let long = vec![b'a'; (1 << 20) + 1];
+    assert_eq!(
+        service.post("/api/v1/find", "text/plain", &long).status,
+        413
+    );
+    assert_eq!(
+        service
+            .post("/lookup", "multipart/form-data; boundary=x", &long)
+            .status,
+        413
+    );
+}
+
+#[test]
+fn a_new_sweep_is_seen_without_a_restart() {
+    let service = Service::start(None);
+    assert_eq!(service.get("/api/v1/collection").json()["generation"], 1);
+    service.sweep(&[(
+        "http://d.example/a-new-page",
+        "a page that came later and speaks of nothing that was there before it",
+    )]);
+    let seen = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        service.get("/api/v1/collection").json()["generation"] == 2
+    });
+    assert!(seen);
+    assert_eq!(
+        service
+            .get("/api/v1/find?url=http://d.example/a-new-page")
+            .status,
+        200
+    );
+    // Pages of the first sweep are gone; one that is there leads to itself.
+    let there = service.get("/found/http://d.example/a-new-page");
+    assert_eq!(
+        (there.status, there.header("location")),
+        (302, Some("http://d.example/a-new-page"))
+    );
+    assert_eq!(service.get("/found/http://a.example/rose").status, 404);
+    assert_eq!(service.get("/found/http://nobody.example/").status, 404);
+}
+
+#[test]
+fn answers_carry_their_policy() {
+    let service = Service::start(None);
+    for path in [
+        "/",
+        "/api/v1/collection",
+        "/nowhere",
+        "/static/style.css",
+        "/api/openapi.json",
+    ] {
+        let answer = service.get(path);
+        let policy = answer.header("content-security-policy").expect("a policy");
+        assert!(!policy.contains("unsafe"), "{path}");
+        assert_eq!(
+            answer.header("x-content-type-options"),
+            Some("nosniff"),
+            "{path}"
+        );
+        assert!(
+            answer
+                .headers
+                .iter()
+                .all(|(name, _)| !name.starts_with("access-control"))
+        );
+    }
+    let wrong = service.send(
+        "DELETE /api/v1/find HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"",
+    );
+    assert_eq!(wrong.status, 405);
+    assert_eq!(wrong.header("allow"), Some("GET,HEAD,POST"));
+}
