@@ -60,6 +60,7 @@ fn options(files: &Files<'_>, recipe: &Recipe) -> AddOptions {
             text_field: files.text_field.to_owned(),
             ..ReadOptions::default()
         },
+        keep_text: false,
         date: None,
         floor: Floor::default(),
         policy: Policy::default(),

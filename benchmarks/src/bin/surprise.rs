@@ -202,6 +202,7 @@ fn child(name: &str, size: u64, folder: &Path) -> Result<ExitCode> {
     let mut options = AddOptions {
         recipe: Recipe::default(),
         reading: ReadOptions::default(),
+        keep_text: false,
         date: None,
         floor: Floor::default(),
         policy: Policy::default(),

@@ -166,6 +166,7 @@ pub fn scan(
             by_place: true,
             ..options.reading.clone()
         },
+        keep_text: false,
         date: None,
         floor: Floor::default(),
         policy,

@@ -47,6 +47,10 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "DATE", value_parser = date)]
     date: Option<Timestamp>,
 
+    /// Keep the text of documents in the collection, packed, for when the inputs are gone
+    #[arg(long)]
+    keep_text: bool,
+
     /// List what was rejected in a file, one JSON object a line
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
@@ -106,6 +110,7 @@ impl AddArgs {
         let options = AddOptions {
             recipe,
             reading,
+            keep_text: self.keep_text,
             date: self.date,
             floor: Floor::default(),
             policy: Policy::default(),

@@ -109,6 +109,7 @@ impl DedupArgs {
             add: AddOptions {
                 recipe: self.chosen_recipe()?,
                 reading: self.reading.options(&self.recipe.shingles),
+                keep_text: false,
                 date: None,
                 floor: Floor::default(),
                 policy: self.policy.policy(),

@@ -32,6 +32,7 @@ pub(crate) fn options(threads: usize, memory: u64) -> AddOptions {
     AddOptions {
         recipe: Recipe::default(),
         reading: ReadOptions::default(),
+        keep_text: true,
         date: None,
         floor: Floor::default(),
         policy: Policy::default(),

@@ -5,6 +5,8 @@
 //! batches, in order ─► chunk: heads    an Entry each
 //!                             bodies   samples u64 × n | id | URL, each document's
 //!                             rejects  one JSON object a line
+//!                             texts    of each document, if they are kept; how long
+//!                                      stands where its strings will
 //! ```
 //!
 //! A chunk is done when some tens of megabytes of text are in it: its files are synced,
@@ -36,6 +38,7 @@ pub(crate) struct Chunk {
     pub(crate) heads: FileEntry,
     pub(crate) bodies: FileEntry,
     pub(crate) rejects: Option<FileEntry>,
+    pub(crate) texts: Option<FileEntry>,
 }
 
 /// How far sketching has come: what the journal holds.
@@ -54,7 +57,8 @@ impl Intake {
     fn files(&self) -> Vec<FileEntry> {
         let files = self.chunks.iter().flat_map(|chunk| {
             let sure = [chunk.heads.clone(), chunk.bodies.clone()];
-            sure.into_iter().chain(chunk.rejects.clone())
+            let others = [chunk.rejects.clone(), chunk.texts.clone()];
+            sure.into_iter().chain(others.into_iter().flatten())
         });
         files.collect()
     }
@@ -189,6 +193,7 @@ struct Open {
     heads: BlockWriter,
     bodies: BlockWriter,
     rejects: Option<BlockWriter>,
+    texts: Option<BlockWriter>,
     bytes: u64,
     entries: u64,
 }
@@ -236,12 +241,21 @@ impl<'a> Collector<'a> {
                     heads: self.create("heads")?,
                     bodies: self.create("bodies")?,
                     rejects: None,
+                    texts: None,
                     bytes: 0,
                     entries: 0,
                 },
             };
             open.heads.append_records(&sketched.entries)?;
             open.bodies.append(&sketched.bodies)?;
+            if !sketched.texts.is_empty() {
+                let mut texts = match open.texts.take() {
+                    Some(texts) => texts,
+                    None => self.create("texts")?,
+                };
+                texts.append(&sketched.texts)?;
+                open.texts = Some(texts);
+            }
             open.bytes += sketched.tally.bytes;
             open.entries += sketched.entries.len() as u64;
             for refused in rejects {
@@ -278,6 +292,7 @@ impl<'a> Collector<'a> {
                 heads: open.heads.finish()?,
                 bodies: open.bodies.finish()?,
                 rejects: open.rejects.map(BlockWriter::finish).transpose()?,
+                texts: open.texts.map(BlockWriter::finish).transpose()?,
             };
             self.intake.chunks.push(chunk);
         }

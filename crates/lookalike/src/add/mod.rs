@@ -17,6 +17,7 @@ pub(crate) mod names;
 pub(crate) mod recent;
 pub(crate) mod segment;
 pub(crate) mod sketching;
+pub(crate) mod texts;
 
 #[cfg(test)]
 pub(crate) mod fault_tests;
@@ -67,6 +68,8 @@ pub struct AddOptions {
     pub recipe: Recipe,
     /// How inputs are read.
     pub reading: ReadOptions,
+    /// Whether the texts of documents are kept in the collection.
+    pub keep_text: bool,
     /// The date of the sweep, for documents that have none of their own.
     pub date: Option<Timestamp>,
     /// Which pairs are kept.
@@ -240,8 +243,8 @@ fn command(inputs: &Inputs, options: &AddOptions) -> u64 {
         .map(|source| format!("{} {} {}", source.name, source.len, source.modified))
         .collect();
     let text = format!(
-        "{:?} {} {:?} {:?}",
-        sources, options.recipe, options.reading, options.date
+        "{:?} {} {:?} {:?} {}",
+        sources, options.recipe, options.reading, options.date, options.keep_text
     );
     xxh3_64(text.as_bytes())
 }
@@ -309,7 +312,13 @@ pub(crate) fn add_in(
         storage: &**storage,
         manifest: &manifest,
     };
-    let verdicts = names::judge_names(&**storage, &intake, &older, options.memory / 4)?;
+    let verdicts = names::judge_names(
+        &**storage,
+        &intake,
+        &older,
+        options.keep_text,
+        options.memory / 4,
+    )?;
     let bodies = intake.chunks.iter().map(|chunk| chunk.bodies.file_len);
     let expected = bodies.sum::<u64>() / 8;
     let mut partitions = Partitions::new(scratch, options.memory / 2, expected);
@@ -322,6 +331,11 @@ pub(crate) fn add_in(
         recipe.sketch,
         &mut partitions,
     )?;
+    let mut texts = Vec::new();
+    if options.keep_text && written.documents > 0 {
+        let written = texts::write_texts(&files, &intake, &verdicts, base, options.threads)?;
+        texts.extend(written);
+    }
     drop(verdicts);
     take_over(&mut counts, &written.counts);
     if written.documents == 0 && counts.again == 0 {
@@ -334,6 +348,8 @@ pub(crate) fn add_in(
     counts.versions = segment::versions(&files, &new_files[1], &older)?;
     new_files.push(segment::write_sources(&files, &inputs.sources, folder)?);
     new_files.extend(written.files);
+    let keeps_text = !texts.is_empty();
+    new_files.extend(texts);
 
     watch(Event::Phase(Phase::Sort));
     let older_postings = older_postings(&**storage, &manifest)?;
@@ -363,6 +379,7 @@ pub(crate) fn add_in(
         documents: written.documents,
         date: options.date.map(|date| date.0),
         reading: StoredReading::new(&options.reading),
+        keeps_text,
         counts: Counts::default(),
     });
     let collection = Collection::open_as(folder, Arc::clone(storage), manifest.clone())?;
@@ -455,6 +472,7 @@ fn sketch(
         recipe: &options.recipe,
         threads: options.threads,
         in_flight: (options.memory / 4).min(options.threads.get() as u64 * IN_FLIGHT),
+        keeps_text: options.keep_text,
     };
     let of: u64 = inputs.sources.iter().map(|source| source.len).sum();
     let mut behind: u64 = inputs.sources[..intake.position.source.min(inputs.sources.len())]

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! N documents: O(N log N), 72 bytes each in memory while their part is sorted, and 5
-//! for the answer.
+//! for the answer; 4 more where texts are kept.
 
 use super::intake::Intake;
 use crate::collection::entry::{Entry, Flag, Grade};
@@ -52,13 +52,38 @@ pub(crate) enum Target {
 pub(crate) struct Verdicts {
     codes: Vec<u8>,
     targets: Vec<u32>,
+    /// Whose text each has, where texts are kept.
+    texts: Vec<u32>,
 }
 
+/// Marks a text that an older document has.
+const OLDER_TEXT: u8 = 0x20;
+
 impl Verdicts {
-    fn new(entries: usize) -> Verdicts {
+    fn new(entries: usize, keeps_text: bool) -> Verdicts {
         Verdicts {
             codes: vec![0; entries],
             targets: vec![0; entries],
+            texts: vec![0; if keeps_text { entries } else { 0 }],
+        }
+    }
+
+    fn set_text(&mut self, entry: u32, target: Target) {
+        if let Some(text) = self.texts.get_mut(entry as usize) {
+            (*text, self.codes[entry as usize]) = match target {
+                Target::New(other) => (other, self.codes[entry as usize]),
+                Target::Older(doc) => (doc, self.codes[entry as usize] | OLDER_TEXT),
+            };
+        }
+    }
+
+    /// Whose text a document has: the first with its bytes and tokens that has one.
+    pub(crate) fn text_of(&self, entry: u32) -> Target {
+        let number = self.texts[entry as usize];
+        if self.codes[entry as usize] & OLDER_TEXT == 0 {
+            Target::New(number)
+        } else {
+            Target::Older(number)
         }
     }
 
@@ -94,7 +119,7 @@ impl Verdicts {
                 has_tokens_of_first: code & 0x40 == 0,
             })
         };
-        match code & 0x3f {
+        match code & 0x1f {
             0 => What::Distinct,
             1 => copy(Grade::Identical),
             2 => copy(Grade::Lexical),
@@ -122,9 +147,11 @@ struct Named {
     bytes: u128,
     key: u64,
     who: Target,
+    /// Whether its text is kept, or will be.
+    has_text: bool,
 }
 
-const NAMED_LEN: u64 = 72;
+const NAMED_LEN: u64 = 80;
 
 /// A revisit waits for what it revisits.
 struct Revisit {
@@ -138,10 +165,11 @@ pub(crate) fn judge_names(
     storage: &dyn Storage,
     intake: &Intake,
     older: &[Segment],
+    keeps_text: bool,
     budget: u64,
 ) -> Result<Verdicts, StorageError> {
     let count = usize::try_from(intake.entries).unwrap_or(usize::MAX);
-    let mut verdicts = Verdicts::new(count);
+    let mut verdicts = Verdicts::new(count, keeps_text);
     let per_pass = (budget / NAMED_LEN).max(1 << 4);
     let passes = intake.entries.div_ceil(per_pass).max(1);
     let bits = passes.next_power_of_two().trailing_zeros();
@@ -165,7 +193,7 @@ pub(crate) fn judge_names(
             }
             let part = entry.sketch_name.checked_shr(128 - bits).unwrap_or(0);
             if part == u128::from(pass) {
-                named.push(name_of(&entry, who));
+                named.push(name_of(&entry, who, true));
             }
         }
         add_older(&mut named, older)?;
@@ -178,13 +206,14 @@ pub(crate) fn judge_names(
     Ok(verdicts)
 }
 
-fn name_of(entry: &Entry, who: Target) -> Named {
+fn name_of(entry: &Entry, who: Target, has_text: bool) -> Named {
     Named {
         sketch: entry.sketch_name,
         tokens: entry.tokens_name,
         bytes: entry.bytes_name,
         key: entry.key,
         who,
+        has_text,
     }
 }
 
@@ -199,7 +228,8 @@ fn add_older(named: &mut Vec<Named>, older: &[Segment]) -> Result<(), StorageErr
     for segment in older {
         segment.sketch_names.find_all(&wanted, |_, doc| {
             let entry = segment.entry(doc)?;
-            named.push(name_of(&entry, Target::Older(doc)));
+            let has_text = segment.kept.is_some() && !entry.has(Flag::Revisit);
+            named.push(name_of(&entry, Target::Older(doc), has_text));
             Ok(())
         })?;
     }
@@ -218,6 +248,8 @@ fn judge_class(class: &[Named], verdicts: &mut Verdicts) {
         let first_of_tokens = first(same_tokens);
         for same_bytes in same_tokens.chunk_by(|x, y| x.bytes == y.bytes) {
             let first_of_bytes = first(same_bytes);
+            let with_text = same_bytes.iter().filter(|one| one.has_text);
+            let first_text = with_text.map(|one| one.who).min();
             for same in same_bytes.chunk_by(|x, y| x.key == y.key) {
                 let document = same[0].who;
                 for one in same {
@@ -243,6 +275,7 @@ fn judge_class(class: &[Named], verdicts: &mut Verdicts) {
                         What::Distinct
                     };
                     verdicts.set(entry, what);
+                    verdicts.set_text(entry, first_text.unwrap_or(one.who));
                 }
             }
         }

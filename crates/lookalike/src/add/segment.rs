@@ -45,14 +45,14 @@ pub(crate) struct Written {
 
 /// Numbers of the new documents, by their place among the entries: one bit an entry and
 /// a count every 64.
-struct Numbers {
+pub(crate) struct Numbers {
     base: u32,
     bits: Vec<u64>,
     before: Vec<u32>,
 }
 
 impl Numbers {
-    fn new(base: u32, verdicts: &Verdicts) -> Numbers {
+    pub(crate) fn new(base: u32, verdicts: &Verdicts) -> Numbers {
         let words = (verdicts.len() as usize).div_ceil(64);
         let (mut bits, mut before) = (vec![0_u64; words], Vec::with_capacity(words));
         let mut count = 0;
@@ -67,7 +67,7 @@ impl Numbers {
         Numbers { base, bits, before }
     }
 
-    fn doc(&self, target: Target) -> u32 {
+    pub(crate) fn doc(&self, target: Target) -> u32 {
         match target {
             Target::Older(doc) => doc,
             Target::New(entry) => {

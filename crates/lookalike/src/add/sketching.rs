@@ -18,12 +18,14 @@ use std::thread;
 use lookalike_core::recipe::{Recipe, SketchKind};
 use lookalike_core::sketch::{Kept, Sketch};
 use lookalike_core::sketcher::Sketcher;
+use serde_json::json;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::recent::{Known, Recent};
 use super::tally::Tally;
 use crate::collection::entry::{Entry, Flag, SketchHead};
 use crate::corpus::batch::Batch;
+use crate::corpus::document::Document;
 use crate::corpus::inputs::Source;
 use crate::corpus::options::ReadOptions;
 use crate::corpus::read::read_source;
@@ -38,12 +40,17 @@ pub(crate) struct Sketched {
     pub(crate) entries: Vec<Entry>,
     /// For each document: samples, id, URL.
     pub(crate) bodies: Vec<u8>,
+    /// The text of each document, if texts are kept.
+    pub(crate) texts: Vec<u8>,
     /// What was skipped or rejected.
     pub(crate) refused: Vec<Refused>,
     pub(crate) tally: Tally,
     /// Bytes of the source read up to here.
     pub(crate) position: u64,
 }
+
+/// Marks the length of a text that is a list of features.
+pub(crate) const FEATURES: u64 = 1 << 63;
 
 /// Bytes for documents that may come again: some four thousand.
 const RECENT: u64 = 10 << 20;
@@ -64,6 +71,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) threads: NonZeroUsize,
     /// Bytes of raw records that may be on their way at a time.
     pub(crate) in_flight: u64,
+    /// Whether texts are kept.
+    pub(crate) keeps_text: bool,
 }
 
 /// A batch on its way.
@@ -189,7 +198,7 @@ fn read_all(
                 to_skip -= 1;
                 return ControlFlow::Continue(());
             }
-            if !gate.enter(cost(&batch))
+            if !gate.enter(cost(reading, &batch))
                 || to_workers.send((sent, index, Work::Batch(batch))).is_err()
             {
                 is_over = true;
@@ -215,8 +224,9 @@ fn read_all(
 }
 
 /// What a batch takes up while it is worked on: itself, and what is made of it.
-fn cost(batch: &Batch) -> u64 {
-    2 * batch.byte_len() as u64 + (64 << 10)
+fn cost(reading: &Reading<'_>, batch: &Batch) -> u64 {
+    let times = if reading.keeps_text { 3 } else { 2 };
+    times * batch.byte_len() as u64 + (64 << 10)
 }
 
 /// What became of one piece of a source.
@@ -243,7 +253,12 @@ fn sketch_batches(
         let done = match work {
             Work::Batch(batch) => {
                 let sketched = worker.sketch(source, &batch);
-                (number, source, cost(&batch), Piece::Batch(sketched))
+                (
+                    number,
+                    source,
+                    cost(reading, &batch),
+                    Piece::Batch(sketched),
+                )
             }
             Work::End(None) => (number, source, 0, Piece::Last(Sketched::default())),
             Work::End(Some(refused)) => {
@@ -272,6 +287,7 @@ pub(crate) struct Worker<'a> {
     sources: &'a [Source],
     recent: &'a Recent,
     sketcher: Sketcher,
+    keeps_text: bool,
 }
 
 impl<'a> Worker<'a> {
@@ -281,6 +297,7 @@ impl<'a> Worker<'a> {
             sources: reading.sources,
             recent,
             sketcher: Sketcher::new(reading.recipe),
+            keeps_text: reading.keeps_text,
         }
     }
 
@@ -296,13 +313,34 @@ impl<'a> Worker<'a> {
         out
     }
 
+    /// Keeps the text of a document, if texts are kept, and says how long it is.
+    fn keep(&self, document: &Document<'_>, texts: &mut Vec<u8>) -> u64 {
+        let before = texts.len();
+        let mut of_features = 0;
+        match document.features() {
+            _ if !self.keeps_text => {}
+            None => texts.extend_from_slice(document.text().as_bytes()),
+            Some(list) => {
+                of_features = FEATURES;
+                texts.extend_from_slice(json!(list).to_string().as_bytes());
+            }
+        }
+        (texts.len() - before) as u64 | of_features
+    }
+
     /// Reads and sketches a document.
-    fn read(&mut self, record: &Record<'_>) -> Result<Known, Unusable> {
+    fn read(
+        &mut self,
+        record: &Record<'_>,
+        texts: &mut Vec<u8>,
+        text_len: &mut u64,
+    ) -> Result<Known, Unusable> {
         let document = record.document(self.options)?;
         let sketch = document.sketch(&mut self.sketcher);
         if sketch.tokens() == 0 {
             return Err(Unusable::NoTokens);
         }
+        *text_len = self.keep(&document, texts);
         let tokens_name = self.sketcher.tokens_name().0;
         let level = match sketch.kept() {
             Kept::Nested(kept) => kept.level(),
@@ -360,8 +398,15 @@ impl<'a> Worker<'a> {
             let (body_len, name) = body_name(&record.body);
             let key = (name, way_of_reading(&record.body));
             let known = match self.recent.get(&key) {
-                Some(known) => known,
-                None => match self.read(record) {
+                Some(known) => {
+                    if self.keeps_text
+                        && let Ok(document) = record.document(self.options)
+                    {
+                        entry.strings = self.keep(&document, &mut out.texts);
+                    }
+                    known
+                }
+                None => match self.read(record, &mut out.texts, &mut entry.strings) {
                     Ok(known) => self.recent.add(key, known),
                     Err(why) => {
                         out.refuse(refused(&why));

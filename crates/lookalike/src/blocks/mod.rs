@@ -95,6 +95,8 @@ pub enum FileKind {
     Lookup = 9,
     /// Counts and reports.
     Report = 10,
+    /// Texts of documents, packed.
+    Texts = 11,
 }
 
 /// What a manifest knows of a file.

@@ -1,4 +1,5 @@
-//! True values: documents read again from where they came, all their shingles compared.
+//! True values: documents read again, kept or from where they came, all their shingles
+//! compared.
 //!
 //! ```text
 //! pairs ─► bundles that share no document and fit the budget ─► each: its documents,
@@ -171,7 +172,7 @@ impl<'a> Truth<'a> {
             self.threads,
             tasks.len(),
             || (Sketcher::new(self.recipe), SpreadSort::default()),
-            |(sketcher, sort), i| Ok::<_, StorageError>(read_again(&tasks[i], sketcher, sort)),
+            |(sketcher, sort), i| read_again(&tasks[i], sketcher, sort),
             |_, found| {
                 sets.extend(found);
                 Ok(())
@@ -181,11 +182,14 @@ impl<'a> Truth<'a> {
     }
 }
 
+/// Documents with their fingerprints.
+type Found = Vec<(u32, Box<[u64]>)>;
+
 fn read_again(
     task: &Task<'_>,
     sketcher: &mut Sketcher,
     sort: &mut SpreadSort,
-) -> Vec<(u32, Box<[u64]>)> {
+) -> Result<Found, StorageError> {
     let mut found = Vec::new();
     task.read(&mut |doc, entry, again| {
         // Who is lost is missing from the answer, and its pairs are counted as decided
@@ -202,8 +206,8 @@ fn read_again(
         sort.sort(&mut all);
         all.dedup();
         found.push((doc, all.into_boxed_slice()));
-    });
-    found
+    })?;
+    Ok(found)
 }
 
 /// The pair of two documents with all their shingles.

@@ -34,6 +34,8 @@ pub mod lookup;
 
 pub mod sketches;
 
+pub mod kept;
+
 pub mod segment;
 
 mod open;

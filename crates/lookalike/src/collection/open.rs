@@ -198,6 +198,10 @@ impl Collection {
             .collect())
     }
 
+    pub(crate) fn segment(&self, sweep: usize) -> &Segment {
+        &self.segments[sweep]
+    }
+
     /// One source of a sweep, to be read again.
     pub(crate) fn source(&self, sweep: usize, number: u32) -> Result<Source, StorageError> {
         self.segments[sweep].source(number, &self.folder)

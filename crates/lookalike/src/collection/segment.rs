@@ -13,6 +13,7 @@
 //! captures   Capture …                    of documents that were captured before
 //! pairs      Pair …                       counted, with a later document of this sweep
 //! sources    one JSON object a line
+//! texts      if they are kept: zstd frames; texts-places: TextPlace × n
 //! ```
 
 use std::ffi::OsString;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
 use super::file_name;
+use super::kept::Kept;
 use super::lookup::Lookup;
 use super::manifest::Manifest;
 use super::state::{State, Sweep};
@@ -47,6 +49,8 @@ pub struct Segment {
     pub(crate) keys: Lookup,
     pub(crate) payloads: Lookup,
     sources: BlockReader,
+    /// The texts of its documents, if they are kept.
+    pub(crate) kept: Option<Kept>,
     /// Where the line of every [`LINES`]th source begins, once it was asked for.
     lines: OnceLock<Vec<u64>>,
 }
@@ -67,6 +71,15 @@ impl Segment {
             let what = "it has another number of documents than the manifest says";
             return Err(StorageError::damaged(&entries.entry().name, what, None));
         }
+        let kept = if sweep.keeps_text {
+            Some(Kept::open(
+                storage,
+                entry("texts-places")?,
+                entry("texts")?,
+            )?)
+        } else {
+            None
+        };
         Ok(Segment {
             base: sweep.base,
             documents: sweep.documents,
@@ -77,6 +90,7 @@ impl Segment {
             keys: Lookup::open(storage, entry("keys")?)?,
             payloads: Lookup::open(storage, entry("payloads")?)?,
             sources: BlockReader::open(storage, entry("sources")?)?,
+            kept,
             lines: OnceLock::new(),
         })
     }

@@ -42,6 +42,9 @@ pub struct Sweep {
     pub date: Option<i64>,
     /// How its documents were read, so that they can be read again.
     pub reading: StoredReading,
+    /// Whether the texts of its documents are kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_text: bool,
     /// What became of what was read.
     pub counts: Counts,
 }

@@ -1,7 +1,9 @@
-//! The text of documents, again: from where they were read.
+//! The text of documents, again: from the collection where it is kept, else from where
+//! they were read.
 //!
 //! ```text
-//! documents ─► by source, in the order they stand there ─► fetch ─► still the same?
+//! documents ─► kept: frame by frame ─────────────────────────────► text
+//!          └─► by source, in the order they stand there ─► fetch ─► still the same?
 //!                                                                  └─► text, or Lost
 //! ```
 //!
@@ -11,6 +13,7 @@
 //!
 //! | read from | cost of one document |
 //! |---|---|
+//! | the collection | up to 64 KiB of text |
 //! | a file of its own, packed or not | that file |
 //! | plain JSONL, CSV, WARC | that record |
 //! | WARC packed record by record | its member |
@@ -29,9 +32,11 @@ use lookalike_core::sketcher::Sketcher;
 
 use super::Collection;
 use super::entry::{Entry, Flag};
+use super::kept::{Kept, TextKind, TextPlace, Unpacked};
 use crate::add::sketching::body_name;
 use crate::corpus::document::Document;
 use crate::corpus::inputs::{Source, SourceKind};
+use crate::corpus::options::ReadOptions;
 use crate::corpus::read::{SourceFault, fetch};
 use crate::corpus::record::{Offset, Record, Refused};
 use crate::corpus::unusable::shown;
@@ -116,9 +121,34 @@ impl Collection {
                 for &(_, i) in of_doc {
                     texts[i].clone_from(&text);
                 }
-            });
+            })?;
         }
         Ok(texts)
+    }
+
+    /// Where the text of a document is kept, if it is: the sweep, and where in it.
+    fn kept(&self, doc: u32) -> Result<Option<(usize, TextPlace)>, StorageError> {
+        let (mut holder, mut is_same) = (doc, false);
+        loop {
+            let sweep = self.sweep_of(holder);
+            let segment = self.segment(sweep);
+            let Some(kept) = &segment.kept else {
+                return Ok(None);
+            };
+            let (kind, place) = kept.place(holder - segment.base)?;
+            match kind {
+                TextKind::None => return Ok(None),
+                TextKind::Text | TextKind::Features => return Ok(Some((sweep, place))),
+                // The one that has the text has it itself.
+                TextKind::Same if !is_same => is_same = true,
+                TextKind::Same => {
+                    let name = super::file_name("texts-places", segment.generation);
+                    let what = "a text is said to be that of another, and that of a third";
+                    return Err(StorageError::damaged(&name, what, None));
+                }
+            }
+            holder = u32::try_from(place.frame).unwrap_or(u32::MAX);
+        }
     }
 
     /// Where a document was read.
@@ -138,10 +168,17 @@ impl Collection {
     }
 }
 
-/// Documents of one source that are read in one go.
-pub(crate) struct Task<'c> {
-    collection: &'c Collection,
-    sweep: usize,
+/// Documents that are read in one go.
+pub(crate) enum Task<'c> {
+    /// From one source.
+    Source(OfSource<'c>),
+    /// From the texts that a sweep keeps.
+    Kept(&'c Kept, Vec<(TextPlace, u32, Entry)>),
+}
+
+/// Documents of one source.
+pub(crate) struct OfSource<'c> {
+    options: &'c ReadOptions,
     source: Source,
     /// By where they stand.
     wanted: Vec<Wanted>,
@@ -159,27 +196,38 @@ pub(crate) fn tasks<'c>(
     docs: &[u32],
 ) -> Result<Vec<Task<'c>>, StorageError> {
     let mut by_source: BTreeMap<(usize, u32), Vec<Wanted>> = BTreeMap::new();
+    let mut kept: BTreeMap<usize, Vec<(TextPlace, u32, Entry)>> = BTreeMap::new();
     for &doc in docs {
         let (mut holder, mut entry) = (doc, collection.entry(doc)?);
         if entry.has(Flag::Revisit) {
             // It has the content of another, and only that one's record has it.
             (holder, entry) = (entry.copy_of, collection.entry(entry.copy_of)?);
         }
+        if let Some((sweep, place)) = collection.kept(holder)? {
+            kept.entry(sweep).or_default().push((place, doc, entry));
+            continue;
+        }
         let of_source = by_source.entry((collection.sweep_of(holder), entry.source));
         of_source.or_default().push((entry.offset, doc, entry));
     }
     let mut tasks = Vec::new();
+    for (sweep, mut texts) in kept {
+        texts.sort_unstable_by_key(|(place, ..)| (place.frame, place.at));
+        if let Some(kept) = &collection.segment(sweep).kept {
+            let parts = texts.chunks(TASK);
+            tasks.extend(parts.map(|part| Task::Kept(kept, part.to_vec())));
+        }
+    }
     for ((sweep, number), mut wanted) in by_source {
         let source = collection.source(sweep, number)?;
         wanted.sort_unstable_by_key(|one| (one.0, one.1));
         let step = if can_jump(&source) { TASK } else { usize::MAX };
         for part in wanted.chunks(step) {
-            tasks.push(Task {
-                collection,
-                sweep,
+            tasks.push(Task::Source(OfSource {
+                options: collection.reading(sweep),
                 source: source.clone(),
                 wanted: part.to_vec(),
-            });
+            }));
         }
     }
     Ok(tasks)
@@ -205,8 +253,27 @@ pub(crate) type EachDocument<'e> = dyn FnMut(u32, &Entry, Result<&Again<'_>, Los
 impl Task<'_> {
     /// Calls back once for each document. Whether it is the one that was read before,
     /// the caller judges.
-    pub(crate) fn read(&self, each: &mut EachDocument<'_>) {
-        let options = self.collection.reading(self.sweep);
+    pub(crate) fn read(&self, each: &mut EachDocument<'_>) -> Result<(), StorageError> {
+        match self {
+            Task::Source(of_source) => of_source.read(each),
+            Task::Kept(kept, wanted) => {
+                let mut unpacked = Unpacked::default();
+                for (place, doc, entry) in wanted {
+                    let again = Again {
+                        document: kept.document(*place, &mut unpacked)?,
+                        read: None,
+                    };
+                    each(*doc, entry, Ok(&again));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl OfSource<'_> {
+    fn read(&self, each: &mut EachDocument<'_>) {
+        let options = self.options;
         let path = &self.source.path;
         let mut offsets: Vec<Offset> = self.wanted.iter().map(|one| Offset(one.0)).collect();
         offsets.dedup();
@@ -216,11 +283,8 @@ impl Task<'_> {
             let again = record.as_ref().map_err(Lost::clone).and_then(|record| {
                 let document = record.document(options);
                 let document = document.map_err(|_| Lost::Changed(shown(path)))?;
-                Ok(Again {
-                    document,
-                    record,
-                    path,
-                })
+                let read = Some((record, path.as_path()));
+                Ok(Again { document, read })
             });
             let here = rest.partition_point(|one| one.0 <= offset.0);
             let (now, later) = rest.split_at(here);
@@ -280,11 +344,11 @@ fn source_lost(path: &Path, fault: &SourceFault) -> Lost {
     }
 }
 
-/// What stands now where a document was read.
+/// A document again.
 pub(crate) struct Again<'r> {
     pub(crate) document: Document<'r>,
-    record: &'r Record<'r>,
-    path: &'r Path,
+    /// What stands now where it was read; `None` for a text that was kept.
+    read: Option<(&'r Record<'r>, &'r Path)>,
 }
 
 impl Again<'_> {
@@ -294,9 +358,14 @@ impl Again<'_> {
             self.document.sketch(sketcher);
             sketcher.tokens_name().0 == entry.tokens_name
         };
-        if body_name(&self.record.body).1 == entry.bytes_name && sketcher.is_none_or(has_tokens) {
-            return Ok(self.document.text().into_owned());
+        match self.read {
+            Some((record, path))
+                if body_name(&record.body).1 != entry.bytes_name
+                    || !sketcher.is_none_or(has_tokens) =>
+            {
+                Err(Lost::Changed(shown(path)))
+            }
+            _ => Ok(self.document.text().into_owned()),
         }
-        Err(Lost::Changed(shown(self.path)))
     }
 }

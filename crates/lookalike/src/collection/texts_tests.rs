@@ -12,16 +12,19 @@ use parquet::basic::Compression;
 use tempfile::TempDir;
 
 use super::Collection;
-use super::texts::Lost;
+use super::texts::{Lost, tasks};
+use super::verify::verify;
 use crate::add::{AddOptions, add, fault_tests::options};
 use crate::core::canonical::TokenKind;
 use crate::core::recipe::Recipe;
 use crate::core::seed::{Key, Seed};
+use crate::core::sketcher::Sketcher;
 use crate::corpus::inputs::Inputs;
 use crate::corpus::options::ReadOptions;
 use crate::corpus::parquet::tests::parquet;
 use crate::corpus::read::read_source;
 use crate::corpus::tests::{gzip, page, warc, zstd};
+use crate::storage::disk::Disk;
 
 /// Inputs, and a collection of them beside.
 struct Made {
@@ -31,7 +34,14 @@ struct Made {
 
 impl Made {
     fn of(files: &[(&str, Vec<u8>)]) -> Made {
-        Made::with(files, options(2, 32 << 20))
+        let keep_text = false;
+        Made::with(
+            files,
+            AddOptions {
+                keep_text,
+                ..options(2, 32 << 20)
+            },
+        )
     }
 
     fn with(files: &[(&str, Vec<u8>)], options: AddOptions) -> Made {
@@ -41,9 +51,17 @@ impl Made {
             fs::write(folder.path().join("in").join(name), bytes).unwrap();
         }
         let made = Made { folder, options };
-        let inputs = Inputs::expand(&[made.at("in")], &made.options.reading);
-        add(&made.at("collection"), &inputs, &made.options, &mut |_| {}).unwrap();
+        made.add("in", made.options.keep_text);
         made
+    }
+
+    fn add(&self, input: &str, keep_text: bool) {
+        let options = AddOptions {
+            keep_text,
+            ..self.options.clone()
+        };
+        let inputs = Inputs::expand(&[self.at(input)], &options.reading);
+        add(&self.at("collection"), &inputs, &options, &mut |_| {}).unwrap();
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -294,7 +312,14 @@ fn a_revisit_has_the_text_of_what_it_revisits() {
 
 #[test]
 fn features_are_shown_one_a_line() {
+    for keep_text in [false, true] {
+        show_features(keep_text);
+    }
+}
+
+fn show_features(keep_text: bool) {
     let mut options = options(1, 32 << 20);
+    options.keep_text = keep_text;
     options.recipe = Recipe {
         tokens: TokenKind::Feature,
         ..Recipe::default()
@@ -306,11 +331,13 @@ fn features_are_shown_one_a_line() {
     let lines = b"{\"features\":[\"a b\",\"c\\nd\",7]}\n".to_vec();
     let made = Made::with(&[("a.jsonl", lines)], options);
     assert_eq!(made.found(), [Ok("a b\nc\nd\n7".to_owned())]);
+    has_its_tokens(&made);
 }
 
 #[test]
 fn a_collection_with_a_key_shows_texts_without_it() {
     let mut options = options(1, 32 << 20);
+    options.keep_text = false;
     options.recipe.seed =
         Seed::Secret(Key::from_bytes(b"0123456789abcdef0123456789abcdef").unwrap());
     let made = Made::with(&[("a.txt", b"a rose is a rose".to_vec())], options);
@@ -339,4 +366,115 @@ fn each_of_many_files_is_found() {
         );
         assert_eq!(collection.text(doc).unwrap(), Ok(text(doc.into())));
     }
+}
+
+/// Texts that come again are cut into the tokens that were sketched.
+fn has_its_tokens(made: &Made) {
+    let collection = made.open();
+    let mut sketcher = Sketcher::new(&made.options.recipe);
+    let all: Vec<u32> = (0..collection.documents()).collect();
+    let mut seen = 0;
+    for task in tasks(&collection, &all).unwrap() {
+        task.read(&mut |doc, entry, again| {
+            again.unwrap().document.sketch(&mut sketcher);
+            assert_eq!(sketcher.tokens_name().0, entry.tokens_name, "{doc}");
+            seen += 1;
+        })
+        .unwrap();
+    }
+    assert_eq!(seen, all.len());
+}
+
+#[test]
+fn kept_texts_outlive_their_sources() {
+    let made = Made::with(&every_kind(), options(2, 32 << 20));
+    let expected: Vec<_> = made.expected().into_iter().map(Ok).collect();
+    fs::remove_dir_all(made.at("in")).unwrap();
+    assert_eq!(made.found(), expected);
+    has_its_tokens(&made);
+    let collection = made.open();
+    assert_eq!(collection.text(3).unwrap(), expected[3]);
+}
+
+#[test]
+fn long_texts_are_kept_in_several_frames() {
+    let long = |seed, count| words(seed, count).join(" ").into_bytes();
+    let files = [
+        ("a.txt", long(1, 20)),
+        ("b.txt", long(2, 500_000)),
+        ("c.txt", long(3, 20)),
+        ("d.txt", long(4, 20_000)),
+        ("e.txt", long(5, 8_000)),
+        ("f.txt", long(6, 8_000)),
+    ];
+    assert!(files[1].1.len() > 3 << 20 && files[4].1.len() < 64 << 10);
+    let made = Made::with(&files, options(2, 32 << 20));
+    let expected: Vec<_> = made.expected().into_iter().map(Ok).collect();
+    fs::remove_dir_all(made.at("in")).unwrap();
+    assert_eq!(made.found(), expected);
+}
+
+/// Sweeps that keep texts and sweeps that do not.
+#[test]
+fn a_text_is_kept_once() {
+    let rose = words(1, 5_000).join(" ");
+    let html = format!("<p>{rose}");
+    let at = |name: &str| (name.to_owned(), rose.clone());
+    let made = Made::of(&[("a.txt", rose.clone().into_bytes())]);
+    let sweep = |folder: &str, files: &[(String, String)]| {
+        fs::create_dir(made.at(folder)).unwrap();
+        for (name, text) in files {
+            fs::write(made.at(folder).join(name), text).unwrap();
+        }
+        made.add(folder, true);
+        let collection = made.open();
+        let sweep = collection.state().sweeps.last().unwrap();
+        assert!(sweep.keeps_text);
+        let name = super::file_name("texts", sweep.generation);
+        collection.manifest().file(&name).unwrap().payload_len
+    };
+    let alone = sweep("second", &[at("b.txt")]);
+    assert!(alone > 1_000);
+    // Other bytes with the same tokens are another text.
+    let two = [
+        at("c.txt"),
+        at("d.txt"),
+        ("e.html".to_owned(), html.clone()),
+    ];
+    let lexical = sweep("third", &two);
+    assert!(lexical < alone + alone / 2, "{lexical} {alone}");
+    assert_eq!(
+        sweep("fourth", &[at("f.txt"), ("g.html".to_owned(), html)]),
+        0
+    );
+    assert_eq!(made.found(), vec![Ok(rose.clone()); 7]);
+    for folder in ["in", "second", "third", "fourth"] {
+        fs::remove_dir_all(made.at(folder)).unwrap();
+    }
+    let found = made.found();
+    assert!(matches!(found[0], Err(Lost::Missing(_))));
+    assert_eq!(found[1..], vec![Ok(rose); 6]);
+}
+
+#[test]
+fn damage_to_kept_texts_is_noticed() {
+    let made = Made::with(&every_kind(), options(1, 32 << 20));
+    for name in ["texts-1.lk", "texts-places-1.lk"] {
+        let path = made.at("collection").join(name);
+        let whole = fs::read(&path).unwrap();
+        for at in (100..whole.len()).step_by(97) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            fs::write(&path, bytes).unwrap();
+            let collection = made.open();
+            assert!(
+                collection.texts(&[0]).unwrap_err().is_damage(),
+                "{name} {at}"
+            );
+            let verified = verify(&Disk::new(&made.at("collection")), |_| {}).unwrap();
+            assert_eq!(verified.faults.len(), 1);
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert!(made.found().iter().all(Result::is_ok));
 }

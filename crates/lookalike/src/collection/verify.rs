@@ -1,6 +1,7 @@
 //! Whether every byte of a collection is the one that was written.
 
 use super::entry::Entry;
+use super::kept::TextPlace;
 use super::manifest::{Manifest, kept_manifests};
 use super::state::{State, Sweep};
 use super::{CollectionError, file_name};
@@ -76,6 +77,9 @@ pub fn contradictions(manifest: &Manifest<State>) -> Vec<StorageError> {
         has_records(&name("keys"), own, <(u64, u32) as Record>::LEN);
         has_records(&name("sketches"), counts.postings, <u64 as Record>::LEN);
         has_records(&name("postings"), counts.postings, <u64 as Record>::LEN);
+        if sweep.keeps_text {
+            has_records(&name("texts-places"), own, TextPlace::LEN);
+        }
         if state.recounted.is_none() {
             has_records(&name("pairs"), counts.pairs, Pair::LEN);
         }

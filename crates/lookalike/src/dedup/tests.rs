@@ -40,6 +40,7 @@ fn options(keep: Keep) -> DedupOptions {
         add: AddOptions {
             recipe: Recipe::default(),
             reading: ReadOptions::default(),
+            keep_text: false,
             date: None,
             floor: Floor::default(),
             policy: Policy::default(),

@@ -21,6 +21,7 @@ fn options(width: usize, kind: SketchKind) -> AddOptions {
             ..Recipe::default()
         },
         reading: ReadOptions::default(),
+        keep_text: false,
         date: None,
         floor: Floor::default(),
         policy: Policy::default(),

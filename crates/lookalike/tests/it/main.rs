@@ -28,6 +28,7 @@ fn options() -> AddOptions {
     AddOptions {
         recipe: Recipe::default(),
         reading: ReadOptions::default(),
+        keep_text: false,
         date: None,
         floor: Floor::default(),
         policy: Policy::default(),
