@@ -5,7 +5,7 @@ CARGO ?= cargo
 CORPORA ?= ../shared/corpora
 LOOKALIKE = target/release/lookalike
 
-.PHONY: demo build test lint unit clients doc fuzz-build truth bench bench-peers bench-scale surprise soak avx512
+.PHONY: demo build test lint unit clients doc fuzz-build truth bench bench-peers bench-scale bench-find surprise soak avx512
 
 demo: build
 	@sh demo/tour.sh $(LOOKALIKE)
@@ -62,6 +62,11 @@ bench-peers:
 bench-scale:
 	$(CARGO) build --release --locked -p lookalike-benchmarks -p lookalike-cli
 	target/release/scale $(NAME)
+
+# A document against a million: the collections are made in BENCH_DATA, if they are not there.
+bench-find:
+	$(CARGO) build --release --locked -p lookalike-benchmarks -p lookalike-cli
+	target/release/find $(NAME)
 
 # Inputs that make other programs slow or wrong, at n, 2n and 4n: one table.
 surprise:

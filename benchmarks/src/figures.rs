@@ -32,15 +32,28 @@ impl Target {
 pub struct Figures {
     failed: Vec<String>,
     judged: usize,
+    /// What was printed.
+    table: String,
 }
 
 impl Figures {
     /// An empty table, its head already printed: figures are printed as they come.
     pub fn begin() -> Figures {
-        let figures = Figures::default();
-        println!("| figure | measured | target | |");
-        println!("|---|--:|--:|---|");
+        let mut figures = Figures::default();
+        figures.print("| figure | measured | target | |");
+        figures.print("|---|--:|--:|---|");
         figures
+    }
+
+    fn print(&mut self, line: &str) {
+        println!("{line}");
+        self.table.push_str(line);
+        self.table.push('\n');
+    }
+
+    /// All that was printed so far.
+    pub fn table(&self) -> &str {
+        &self.table
     }
 
     /// A figure shown as it is, with `digits` after the point.
@@ -62,7 +75,7 @@ impl Figures {
 
     /// Several numbers for the reader, none of them judged.
     pub fn note(&mut self, name: &str, text: &str) {
-        println!("| {name} | {text} | | |");
+        self.print(&format!("| {name} | {text} | | |"));
     }
 
     /// Something that could not be measured at all.
@@ -72,7 +85,7 @@ impl Figures {
             self.failed.push(name.to_owned());
         }
         let verdict = if allowed { "skipped" } else { "**FAIL**" };
-        println!("| {name} | {why} | | {verdict} |");
+        self.print(&format!("| {name} | {why} | | {verdict} |"));
     }
 
     fn row(
@@ -99,7 +112,7 @@ impl Figures {
         if verdict == "**FAIL**" {
             self.failed.push(name.to_owned());
         }
-        println!("| {name} | {shown} | {wanted} | {verdict} |");
+        self.print(&format!("| {name} | {shown} | {wanted} | {verdict} |"));
     }
 
     /// Says how it went; true when every target was met.

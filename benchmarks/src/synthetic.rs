@@ -158,6 +158,12 @@ impl Generator {
         Some(planted)
     }
 
+    /// Goes on with this document. The first word of a template's own part is kept apart
+    /// from that of the one made before, so it may be another here.
+    pub fn seek(&mut self, number: u64) {
+        self.next = number;
+    }
+
     /// The words of the document last made.
     pub fn words(&self) -> &[u32] {
         &self.words

@@ -82,10 +82,12 @@ impl FindArgs {
         let options = self.options();
         let mut found_any = false;
         let mut out = text::stdout();
-        for (name, query) in self.queries(&finder, global)? {
-            let matches = finder.find(&query, &options).map_err(damaged)?;
+        let queries = self.queries(&finder, global)?;
+        let (names, queries): (Vec<String>, Vec<Query>) = queries.into_iter().unzip();
+        let found = finder.find_all(&queries, &options).map_err(damaged)?;
+        for (name, matches) in names.iter().zip(&found) {
             found_any |= !matches.is_empty();
-            let rows = rows(&finder, &matches).map_err(damaged)?;
+            let rows = rows(&finder, matches).map_err(damaged)?;
             let is_one_of_many = self.documents.len() > 1;
             if global.json {
                 for row in &rows {

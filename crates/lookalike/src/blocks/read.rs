@@ -106,17 +106,51 @@ impl BlockReader {
     /// Fills `buffer` from an offset of the stream on. A range beyond the end is damage:
     /// offsets come from other files.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), StorageError> {
-        self.check_range(offset, buffer.len() as u64)?;
+        let (len, mut rest) = (buffer.len() as u64, buffer);
+        self.parts(offset, len, |part| {
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(part.len());
+            now.copy_from_slice(part);
+            rest = later;
+        })
+    }
+
+    /// Appends some of the numbers that a file holds. None is cut in two by a block.
+    pub fn read_words(&self, words: Range<u64>, out: &mut Vec<u64>) -> Result<(), StorageError> {
+        let len = words.end.saturating_sub(words.start).saturating_mul(8);
+        self.parts(words.start.saturating_mul(8), len, |part| {
+            let words = part.as_chunks().0.iter();
+            out.extend(words.map(|word| u64::from_le_bytes(*word)));
+        })
+    }
+
+    /// The numbers that a file holds, to be looked at here and there.
+    pub fn words(&self) -> Words<'_> {
+        let checked = self.shared.checked.as_deref().unwrap_or_default();
+        Words {
+            reader: self,
+            checked,
+            map: self.shared.file.mapped().unwrap_or_default(),
+            len: self.len() / 8,
+        }
+    }
+
+    /// Calls `take` with a stretch of the stream, block by block.
+    #[inline]
+    pub(crate) fn parts(
+        &self,
+        offset: u64,
+        len: u64,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), StorageError> {
+        self.check_range(offset, len)?;
         let payload = PAYLOAD_LEN as u64;
         let place = offset + HEADER_LEN as u64;
-        let (mut block, mut skip) = (place / payload, below_block(place % payload));
-        let mut rest = buffer;
-        while !rest.is_empty() {
-            let (now, later) = rest.split_at_mut((PAYLOAD_LEN - skip).min(rest.len()));
-            self.with_block(block, |bytes| {
-                now.copy_from_slice(&bytes[skip..skip + now.len()]);
-            })?;
-            (rest, block, skip) = (later, block + 1, 0);
+        let (mut block, mut skip, mut left) = (place / payload, place % payload, len);
+        while left > 0 {
+            let now = left.min(payload - skip);
+            let part = below_block(skip)..below_block(skip + now);
+            self.with_block(block, |bytes| take(&bytes[part]))?;
+            (block, skip, left) = (block + 1, 0, left - now);
         }
         Ok(())
     }
@@ -278,6 +312,35 @@ impl BlockReader {
         }
         let what = "it is another file than the manifest names";
         Err(StorageError::damaged(&self.entry().name, what, None))
+    }
+}
+
+/// The numbers of a file, eight bytes each.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'a> {
+    reader: &'a BlockReader,
+    checked: &'a [AtomicU64],
+    map: &'a [u8],
+    len: u64,
+}
+
+impl Words<'_> {
+    /// One of them. In a mapped block that was checked before this is a few instructions,
+    /// so that a processor has many of them under way at once.
+    #[inline]
+    pub fn get(&self, index: u64) -> Result<u64, StorageError> {
+        let place = index.saturating_mul(8).saturating_add(HEADER_LEN as u64);
+        let (block, skip) = (place / PAYLOAD_LEN as u64, place % PAYLOAD_LEN as u64);
+        let word = usize::try_from(block / 64).unwrap_or(usize::MAX);
+        let checked = self.checked.get(word);
+        let is_checked =
+            checked.is_some_and(|word| word.load(Ordering::Relaxed) >> (block % 64) & 1 == 1);
+        let at = usize::try_from(block_offset(block) + skip).unwrap_or(usize::MAX);
+        let bytes = self.map.get(at..).and_then(<[u8]>::first_chunk);
+        match bytes {
+            Some(bytes) if is_checked && index < self.len => Ok(u64::from_le_bytes(*bytes)),
+            _ => self.reader.record(index),
+        }
     }
 }
 

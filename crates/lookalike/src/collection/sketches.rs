@@ -54,14 +54,33 @@ impl SketchPlaces {
         let head = self.head(doc)?;
         let stride = (doc - self.base) / STRIDE;
         let mut from: u64 = self.places.record(u64::from(stride))?;
-        for before in self.base + stride * STRIDE..doc {
-            from += self.head(before)?.samples() as u64;
-        }
-        let mut bytes = vec![0; 8 * head.samples()];
-        self.samples.read_at(8 * from, &mut bytes)?;
+        let (before, after) = (stride * STRIDE, doc - self.base);
+        let heads = |part: &[u8]| {
+            let heads = part.as_chunks().0.iter();
+            let heads = heads.map(|head| SketchHead(u32::from_le_bytes(*head)));
+            from += heads.map(|head| head.samples() as u64).sum::<u64>();
+        };
+        let offset = |doc: u32| 4 * u64::from(doc);
+        self.heads
+            .parts(offset(before), offset(after - before), heads)?;
         out.clear();
-        let words = bytes.as_chunks().0.iter();
-        out.extend(words.map(|word| u64::from_le_bytes(*word)));
+        let end = from + head.samples() as u64;
+        self.samples.read_words(from..end, out)
+    }
+
+    /// Calls `each` with every document that is no copy, and its samples, in order.
+    pub(crate) fn each(&self, mut each: impl FnMut(u32, &[u64])) -> Result<(), StorageError> {
+        let mut heads = self.heads.all_records::<u32>(8)?;
+        let (mut doc, mut from, mut samples) = (self.base, 0, Vec::new());
+        while let Some(head) = heads.next_record()? {
+            let end = from + SketchHead(head).samples() as u64;
+            samples.clear();
+            self.samples.read_words(from..end, &mut samples)?;
+            if !samples.is_empty() {
+                each(doc, &samples);
+            }
+            (doc, from) = (doc + 1, end);
+        }
         Ok(())
     }
 }
@@ -279,11 +298,8 @@ impl Sketches {
             let from = usize::try_from(from).unwrap_or(usize::MAX);
             return Ok(&loaded[from..from + count]);
         }
-        let mut bytes = vec![0; count * 8];
-        file.samples.read_at(from * 8, &mut bytes)?;
         buffer.clear();
-        let words = bytes.as_chunks().0.iter();
-        buffer.extend(words.map(|word| u64::from_le_bytes(*word)));
+        file.samples.read_words(from..from + count as u64, buffer)?;
         Ok(buffer)
     }
 }

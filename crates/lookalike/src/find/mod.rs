@@ -9,20 +9,21 @@
 //! A sample that both have is of the higher of their two levels, so what the lists count
 //! is what they have in common there; the sketch of a candidate is read only where it is
 //! the one with the lower level. Lists are taken from the shortest on until enough was
-//! looked at: whoever is only in the long ones shares nothing but what everybody has. For
-//! candidates the long lists are searched.
+//! looked at: whoever is only in the long ones shares nothing but what everybody has. If
+//! some were left out, the sketches of candidates are read: of those that could be the
+//! best matches, by their size, if they shared all that was left out.
 //!
 //! Nothing is loaded: opening reads a table of 65,536 places a sweep, a query touches a few
-//! pages for each sample. O(samples · log list + candidates).
+//! pages for each sample. O(samples + candidates); of postings no more than 16,384 are
+//! looked at, or the shortest list.
 
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use lookalike_core::estimate::Estimate;
+use lookalike_core::estimate::{Estimate, Overlap};
 use lookalike_core::recipe::{Recipe, SketchKind};
 use lookalike_core::seed::Key;
 use lookalike_core::sketch::{Kept, min};
@@ -36,7 +37,7 @@ use crate::collection::sketches::SketchPlaces;
 use crate::collection::state::RecipeFault;
 use crate::collection::{Collection, CollectionError, file_name};
 use crate::corpus::document::Document;
-use crate::pairs::postings::{Postings, key};
+use crate::pairs::postings::{List, PARTITIONS, Postings, key};
 use crate::pairs::{Basis, Measure, Pair};
 use crate::storage::StorageError;
 use crate::storage::disk::Disk;
@@ -93,6 +94,39 @@ impl Query {
     /// How many samples it is looked for by.
     pub fn samples(&self) -> usize {
         self.samples.len()
+    }
+
+    /// What its samples are found under.
+    fn keys(&self, kind: SketchKind) -> impl Iterator<Item = u64> {
+        let samples = self.samples.iter().enumerate();
+        samples.map(move |(place, &sample)| key(kind, place, sample))
+    }
+
+    /// How many samples a sketch has in common with it.
+    fn common(&self, samples: &[u64], kind: SketchKind) -> u32 {
+        count(match kind {
+            SketchKind::Perm { .. } => {
+                let both = self.samples.iter().zip(samples);
+                both.filter(|(x, y)| x == y).count()
+            }
+            _ => Overlap::of_sorted(&self.samples, samples).common,
+        })
+    }
+
+    /// How many samples it has at a level.
+    fn samples_at(&self, level: u32) -> u32 {
+        if level <= self.level {
+            return count(self.samples.len());
+        }
+        at_level(&self.samples, level)
+    }
+
+    /// How many matches are to be looked at.
+    fn wanted(&self, options: &FindOptions) -> usize {
+        match self.all {
+            Some(_) => options.top.saturating_mul(READ_AGAIN),
+            None => options.top,
+        }
     }
 }
 
@@ -165,21 +199,27 @@ pub struct Finder {
     clustering: Option<Clustering>,
 }
 
-/// When so many postings were looked at for a query, the longer lists are only searched.
-/// The shortest is looked at whole in any case.
-const ENOUGH: u64 = 1 << 14;
+/// So many postings are looked at for a query, or all of the shortest list: a document of
+/// the collection is in each list of its own.
+const ENOUGH: usize = 1 << 14;
 
 /// So many documents are read again for each match that is wanted exactly.
 const READ_AGAIN: usize = 4;
 
-/// Candidates that are judged, for each match that is wanted, and at least.
+/// Candidates that are judged, for each match that is wanted, and at least: reading a
+/// sketch costs a microsecond.
 const PER_MATCH: usize = 8;
-const LEAST_JUDGED: usize = 256;
+const LEAST_JUDGED: usize = 512;
 
-/// The postings of one sample in one sweep.
-struct List {
-    sweep: usize,
-    range: Range<u64>,
+/// Samples that are looked up in one pass over the postings, 40 bytes each.
+const ONE_PASS: usize = 1 << 22;
+
+/// Documents to be judged.
+struct Candidates {
+    /// Each with how many samples it was met by.
+    met: Vec<(u32, u32)>,
+    /// Whether they were met by all that they share.
+    is_all: bool,
 }
 
 impl Finder {
@@ -299,20 +339,97 @@ impl Finder {
     /// The best matches of a document, the best first. Where exact values are wanted, what
     /// may be a match is read again, and decided and ordered by them.
     pub fn find(&self, query: &Query, options: &FindOptions) -> Result<Vec<Match>, StorageError> {
+        let mut lists = Vec::with_capacity(query.samples.len());
+        for (sweep, postings) in (0..).zip(&self.postings) {
+            let keys = query.keys(self.recipe.sketch);
+            postings.find_each(keys, |_, list| lists.push((list, sweep)))?;
+        }
+        self.decide(query, self.candidates(query, lists, options)?, options)
+    }
+
+    /// What [`Finder::find`] tells of each of many documents. Their samples are looked up
+    /// in the order of the postings, in one pass over these.
+    pub fn find_all(
+        &self,
+        queries: &[Query],
+        options: &FindOptions,
+    ) -> Result<Vec<Vec<Match>>, StorageError> {
+        let mut found = Vec::with_capacity(queries.len());
+        let mut rest = queries;
+        while !rest.is_empty() {
+            let mut samples = 0;
+            let many = rest.iter().take_while(|query| {
+                samples += query.samples.len();
+                samples <= ONE_PASS
+            });
+            let (now, later) = rest.split_at(many.count().max(1));
+            rest = later;
+            // By their first bits, and then in order: all that is sorted at once stays in
+            // the cache.
+            let mut parts = vec![Vec::new(); PARTITIONS];
+            for (owner, query) in (0_u32..).zip(now) {
+                for key in query.keys(self.recipe.sketch) {
+                    parts[(key >> 56) as usize].push((key, owner));
+                }
+            }
+            let room = |query: &Query| Vec::with_capacity(query.samples.len());
+            let mut lists: Vec<Vec<(List, u32)>> = now.iter().map(room).collect();
+            for mut keys in parts {
+                keys.sort_unstable();
+                for (sweep, postings) in (0..).zip(&self.postings) {
+                    postings.find_each(keys.iter().map(|(key, _)| *key), |i, list| {
+                        lists[keys[i].1 as usize].push((list, sweep));
+                    })?;
+                }
+            }
+            for (query, lists) in now.iter().zip(lists) {
+                let candidates = self.candidates(query, lists, options)?;
+                found.push(self.decide(query, candidates, options)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// What [`Finder::find`] tells, by comparing with every sketch there is: the slow
+    /// version that it is judged by.
+    pub fn find_by_scan(
+        &self,
+        query: &Query,
+        options: &FindOptions,
+    ) -> Result<Vec<Match>, StorageError> {
+        let mut met = Vec::new();
+        for sketches in &self.sketches {
+            sketches.each(|doc, samples| {
+                let common = query.common(samples, self.recipe.sketch);
+                if common > 0 {
+                    met.push((doc, common));
+                }
+            })?;
+        }
+        self.decide(query, Candidates { met, is_all: true }, options)
+    }
+
+    /// Judges candidates and tells the best matches.
+    fn decide(
+        &self,
+        query: &Query,
+        candidates: Candidates,
+        options: &FindOptions,
+    ) -> Result<Vec<Match>, StorageError> {
         let kind = self.recipe.sketch;
-        let wanted = match query.all {
-            Some(_) => options.top.saturating_mul(READ_AGAIN),
-            None => options.top,
-        };
+        let wanted = query.wanted(options);
         let mut found = Vec::new();
-        for (class, met) in self.candidates(query, wanted)? {
-            let pair = self.judge(query, class, met)?;
-            let how = options.verdict(|measure| {
-                let estimate = pair.estimate(measure, kind)?;
-                Some(match query.all {
-                    Some(_) => estimate.high,
-                    None => estimate.value,
-                })
+        let mut samples = Vec::new();
+        for (class, mut met) in candidates.met {
+            if !candidates.is_all {
+                let sketches = &self.sketches[self.collection.sweep_of(class)];
+                sketches.samples(class, &mut samples)?;
+                met = query.common(&samples, kind);
+            }
+            let pair = self.judge(query, class, met, &mut samples)?;
+            let how = options.verdict(|measure| match query.all {
+                Some(_) => Some(pair.estimate(measure, kind)?.high),
+                None => pair.value(measure, kind),
             });
             if let Some(how) = how {
                 found.push((rank(&pair, kind, how), class, pair, how));
@@ -356,11 +473,10 @@ impl Finder {
     fn learn(&self, all: &[u64], matches: &mut [Match]) -> Result<(), StorageError> {
         let mut docs: Vec<u32> = matches.iter().map(|one| one.doc).collect();
         docs.sort_unstable();
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let sets = self.truth().sets(&docs)?;
         for one in matches {
             one.exact = sets.get(&one.doc).map(|set| {
-                let overlap = lookalike_core::estimate::Overlap::of_sorted(all, set);
+                let overlap = Overlap::of_sorted(all, set);
                 Pair {
                     common: count(overlap.common),
                     of_a: count(overlap.a),
@@ -373,98 +489,132 @@ impl Finder {
         Ok(())
     }
 
-    /// Documents that share samples, and how many: the most first, as many as are worth
-    /// judging.
-    fn candidates(&self, query: &Query, top: usize) -> Result<Vec<(u32, u32)>, StorageError> {
-        let mut lists = Vec::with_capacity(query.samples.len() * self.postings.len());
-        for (place, &sample) in query.samples.iter().enumerate() {
-            let key = key(self.recipe.sketch, place, sample);
-            for (sweep, postings) in self.postings.iter().enumerate() {
-                let range = postings.find(key)?;
-                if !range.is_empty() {
-                    lists.push(List { sweep, range });
-                }
-            }
-        }
-        lists.sort_by_key(|list| list.range.end - list.range.start);
+    /// Documents that share samples: as many as are worth judging.
+    fn candidates(
+        &self,
+        query: &Query,
+        mut lists: Vec<(List, u32)>,
+        options: &FindOptions,
+    ) -> Result<Candidates, StorageError> {
+        lists.sort_unstable();
         let mut docs = Vec::new();
-        let (mut taken, mut looked) = (0, 0);
-        for list in &lists {
-            if looked >= ENOUGH && taken > 0 {
+        let mut taken = 0;
+        for &(list, sweep) in &lists {
+            if taken > 0 && docs.len() + list.len as usize > ENOUGH {
                 break;
             }
-            for at in list.range.clone() {
-                docs.push(self.postings[list.sweep].doc(at)?);
-            }
-            looked += list.range.end - list.range.start;
+            self.postings[sweep as usize].docs(list, &mut docs)?;
             taken += 1;
         }
         docs.sort_unstable();
-        let mut met: Vec<(u32, u32)> = Vec::new();
-        for same in docs.chunk_by(|x, y| x == y) {
-            met.push((same[0], u32::try_from(same.len()).unwrap_or(u32::MAX)));
-        }
-        let judged = LEAST_JUDGED.max(PER_MATCH * top);
-        let order = |&(doc, count): &(u32, u32)| (std::cmp::Reverse(count), doc);
-        if met.len() > judged && taken < lists.len() {
-            met.select_nth_unstable_by_key(judged, order);
-            met.truncate(judged);
-        }
-        for list in &lists[taken..] {
-            for (doc, count) in &mut met {
-                if self.collection.sweep_of(*doc) == list.sweep
-                    && self.postings[list.sweep].has(list.range.clone(), *doc)?
-                {
-                    *count += 1;
-                }
+        let counted = docs.chunk_by(|x, y| x == y);
+        let counted = counted.map(|same| (same[0], u32::try_from(same.len()).unwrap_or(u32::MAX)));
+        let mut met: Vec<(u32, u32)> = counted.collect();
+        let judged = LEAST_JUDGED.max(PER_MATCH.saturating_mul(query.wanted(options)));
+        if met.len() > judged {
+            // Those that would be the best if they shared all that was not looked at.
+            let unseen = u32::try_from(lists.len() - taken).unwrap_or(u32::MAX);
+            let mut hopes = Vec::with_capacity(met.len());
+            for &(doc, count) in &met {
+                let best = self.hope(query, doc, count.saturating_add(unseen), options)?;
+                hopes.push((best, doc, count));
             }
+            let order = |x: &(f64, u32, u32), y: &(f64, u32, u32)| {
+                y.0.total_cmp(&x.0).then(y.2.cmp(&x.2)).then(x.1.cmp(&y.1))
+            };
+            hopes.select_nth_unstable_by(judged, order);
+            hopes.truncate(judged);
+            met.clear();
+            met.extend(hopes.iter().map(|&(_, doc, count)| (doc, count)));
+            met.sort_unstable();
         }
-        met.sort_unstable_by_key(order);
-        Ok(met)
+        let is_all = taken == lists.len();
+        Ok(Candidates { met, is_all })
     }
 
-    /// What the sketches of a query and a document have in common.
-    fn judge(&self, query: &Query, doc: u32, met: u32) -> Result<Pair, StorageError> {
-        let sketches = &self.sketches[self.collection.sweep_of(doc)];
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let pair = |common, of_a, of_b, basis| Pair {
-            a: u32::MAX,
-            b: doc,
-            common,
-            of_a,
-            of_b,
-            basis,
+    /// About how good a match a document is that shares up to so many samples, by the size
+    /// of its sketch alone.
+    fn hope(
+        &self,
+        query: &Query,
+        doc: u32,
+        most: u32,
+        options: &FindOptions,
+    ) -> Result<f64, StorageError> {
+        let kind = self.recipe.sketch;
+        let head = self.sketches[self.collection.sweep_of(doc)].head(doc)?;
+        let (level, of_doc) = match kind {
+            SketchKind::Nested { .. } => {
+                let level = head.level().max(query.level);
+                (level, head.samples() >> (level - head.level()).min(31))
+            }
+            _ => (0, head.samples()),
         };
+        let (of_query, of_doc) = (query.samples_at(level), count(of_doc).max(1));
+        let common = most.min(of_query).min(of_doc);
+        let pair = pair(doc, common, of_query, of_doc, Basis::Modulus);
+        let how = options.verdict(|measure| pair.value(measure, kind));
+        Ok(how.map_or(0.0, |how| rank(&pair, kind, how)))
+    }
+
+    /// What the sketches of a query and a document have in common, given how many samples.
+    fn judge(
+        &self,
+        query: &Query,
+        doc: u32,
+        met: u32,
+        samples: &mut Vec<u64>,
+    ) -> Result<Pair, StorageError> {
+        let sketches = &self.sketches[self.collection.sweep_of(doc)];
         Ok(match self.recipe.sketch {
             SketchKind::Nested { .. } => {
                 let head = sketches.head(doc)?;
                 let level = head.level().max(query.level);
-                let at_level = |samples: &[u64]| {
-                    let of_level = samples.iter().filter(|x| x.trailing_zeros() >= level);
-                    count(of_level.count())
-                };
                 let of_doc = if head.level() == level {
                     count(head.samples())
                 } else {
-                    let mut samples = Vec::new();
-                    sketches.samples(doc, &mut samples)?;
-                    at_level(&samples)
+                    sketches.samples(doc, samples)?;
+                    at_level(samples, level)
                 };
-                let level_code = Basis::Level(u8::try_from(level).unwrap_or(64));
-                pair(met, at_level(&query.samples), of_doc, level_code)
+                let basis = Basis::Level(u8::try_from(level).unwrap_or(64));
+                pair(doc, met, query.samples_at(level), of_doc, basis)
             }
             SketchKind::Mod { .. } => {
                 let of_doc = count(sketches.head(doc)?.samples());
-                pair(met, count(query.samples.len()), of_doc, Basis::Modulus)
+                let of_query = count(query.samples.len());
+                pair(doc, met, of_query, of_doc, Basis::Modulus)
             }
-            SketchKind::Perm { samples, .. } => pair(met, count(samples), 0, Basis::Resemblance),
+            SketchKind::Perm { samples, .. } => {
+                pair(doc, met, count(samples), 0, Basis::Resemblance)
+            }
             SketchKind::Min { samples: most } | SketchKind::MinMod { samples: most, .. } => {
-                let mut samples = Vec::new();
-                sketches.samples(doc, &mut samples)?;
-                let (hits, of) = min::smallest_of_both(&query.samples, &samples, most);
-                pair(count(hits), count(of), 0, Basis::Resemblance)
+                sketches.samples(doc, samples)?;
+                let (hits, of) = min::smallest_of_both(&query.samples, samples, most);
+                pair(doc, count(hits), count(of), 0, Basis::Resemblance)
             }
         })
+    }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// How many samples are of a level.
+fn at_level(samples: &[u64], level: u32) -> u32 {
+    let of_level = samples.iter().filter(|x| x.trailing_zeros() >= level);
+    count(of_level.count())
+}
+
+/// A query, which has no number, and a document.
+fn pair(doc: u32, common: u32, of_a: u32, of_b: u32, basis: Basis) -> Pair {
+    Pair {
+        a: u32::MAX,
+        b: doc,
+        common,
+        of_a,
+        of_b,
+        basis,
     }
 }
 

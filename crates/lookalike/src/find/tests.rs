@@ -54,10 +54,14 @@ fn finder(folder: &tempfile::TempDir) -> Finder {
     Finder::open(&folder.path().join("c.lk"), None).expect("a collection")
 }
 
-fn ask(finder: &Finder, text: &str, options: &FindOptions, is_exact: bool) -> Vec<Match> {
+fn asked_for(finder: &Finder, text: &str, is_exact: bool) -> Query {
     let document = Document::read(text.as_bytes(), Reading::default()).expect("text");
     let bytes = Some(text.as_bytes());
-    let query = finder.query(&document, bytes, &mut finder.sketcher(), is_exact);
+    finder.query(&document, bytes, &mut finder.sketcher(), is_exact)
+}
+
+fn ask(finder: &Finder, text: &str, options: &FindOptions, is_exact: bool) -> Vec<Match> {
+    let query = asked_for(finder, text, is_exact);
     finder.find(&query, options).expect("an answer")
 }
 
@@ -123,7 +127,18 @@ proptest! {
         let asked = text(&asked);
         let mut sketcher = Sketcher::new(&options.recipe);
         let query = sketcher.sketch(&asked);
-        for one in ask(&finder(&folder), &asked, &all, false) {
+        let finder = finder(&folder);
+        let mut queries = vec![asked_for(&finder, &asked, false)];
+        queries.extend(texts.iter().map(|text| asked_for(&finder, text, false)));
+        for options in [all, FindOptions { top: 2, ..FindOptions::default() }] {
+            let together = finder.find_all(&queries, &options).expect("answers");
+            prop_assert_eq!(together.len(), queries.len());
+            for (query, found) in queries.iter().zip(together) {
+                prop_assert_eq!(&finder.find(query, &options).expect("an answer"), &found);
+                prop_assert_eq!(finder.find_by_scan(query, &options).expect("an answer"), found);
+            }
+        }
+        for one in ask(&finder, &asked, &all, false) {
             let other = sketcher.sketch(&texts[one.doc as usize]);
             let compared = query.compare(&other).expect("one recipe");
             let shown = |estimate: Option<Estimate>| estimate.map(|e| (e.value, e.samples));
@@ -218,6 +233,20 @@ fn long_lists_cost_little_and_lose_nothing() {
     assert_eq!(found[0].exact(), Some([1.0; 3]));
     assert_eq!(found[2].exact().map(|all| all[0] < 0.5), Some(true));
     assert!(ask(&finder, &words(5_000_000..5_000_050), &top, false).is_empty());
+}
+
+#[test]
+fn a_text_is_found_among_thousands_that_hold_it() {
+    // Every list is as long as every other, and there are more candidates than are judged.
+    let held = words(0..100);
+    let own = |i: u32| words(1000 * (i + 1)..1000 * (i + 1) + 50);
+    let mut texts: Vec<String> = (0..2000).map(|i| format!("{held} {}", own(i))).collect();
+    texts.push(words(0..95));
+    let folder = collection(&texts, 5000, &options(2, SketchKind::default()));
+    let found = ask(&finder(&folder), &held, &FindOptions::default(), false);
+    assert_eq!(found[0].doc, 2000);
+    assert_eq!(found[0].exact(), Some([94.0 / 99.0, 94.0 / 99.0, 1.0]));
+    assert_eq!(found[1].exact(), Some([99.0 / 149.0, 1.0, 99.0 / 149.0]));
 }
 
 #[test]

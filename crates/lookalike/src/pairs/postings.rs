@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use lookalike_core::recipe::SketchKind;
 
-use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind};
+use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind, Words};
 use crate::storage::{Storage, StorageError};
 
 /// How many partitions there are while postings are sorted.
@@ -289,6 +289,108 @@ fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// The postings of one key.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct List {
+    /// How many, one at least.
+    pub len: u32,
+    /// Where they stand; the document itself where there is one, as mostly there is.
+    place: u64,
+}
+
+/// A key that is being looked for.
+#[derive(Clone, Copy, Default)]
+struct Sought {
+    /// Its middle bits.
+    rest: u64,
+    /// Its bucket.
+    low: u64,
+    high: u64,
+    /// About where it stands in there.
+    guess: u64,
+}
+
+impl Sought {
+    /// Guesses again, from what stands at the guess.
+    #[inline]
+    fn refine(&mut self, words: Words<'_>) -> Result<(), StorageError> {
+        if self.low < self.high {
+            // However wrong, it stays in the bucket.
+            let at = self.guess.min(self.high - 1);
+            let ahead = self.rest.wrapping_sub(words.get(at)? >> 32).cast_signed();
+            let off = ahead.wrapping_mul((self.high - self.low).cast_signed()) >> 32;
+            let guess = at.cast_signed().saturating_add(off);
+            self.guess = guess.max(0).cast_unsigned().clamp(self.low, self.high - 1);
+        }
+        Ok(())
+    }
+
+    /// Its postings.
+    fn list(&self, words: Words<'_>) -> Result<Option<List>, StorageError> {
+        let wanted = self.rest << 32;
+        let first = lower_bound(words, wanted, self.low, self.guess, self.high)?;
+        let mut end = first;
+        let mut doc = 0;
+        // Most lists are short.
+        while end < self.high && end < first + 8 {
+            let posting = words.get(end)?;
+            if posting >> 32 != self.rest {
+                break;
+            }
+            doc = posting & 0xffff_ffff;
+            end += 1;
+        }
+        if end == first + 8 {
+            end = lower_bound(words, wanted + (1 << 32), end, end, self.high)?;
+        }
+        Ok(match end - first {
+            0 => None,
+            1 => Some(List { len: 1, place: doc }),
+            // A document is in a list once, and there are fewer than 2^31.
+            len => Some(List {
+                len: u32::try_from(len).unwrap_or(u32::MAX),
+                place: first,
+            }),
+        })
+    }
+}
+
+/// The first of `low..high` that is not smaller, sought from a guess in ever larger steps.
+fn lower_bound(
+    words: Words<'_>,
+    wanted: u64,
+    mut low: u64,
+    guess: u64,
+    mut high: u64,
+) -> Result<u64, StorageError> {
+    let is_below = |at: u64| Ok::<bool, StorageError>(words.get(at)? < wanted);
+    let mut step = 4;
+    if guess < high && is_below(guess)? {
+        low = guess + 1;
+        while low + step < high && is_below(low + step)? {
+            low += step + 1;
+            step *= 4;
+        }
+        high = high.min(low + step);
+    } else {
+        high = guess.min(high);
+        while high > low + step && !is_below(high - step)? {
+            high -= step;
+            step *= 4;
+        }
+        low = low.max(high.saturating_sub(step));
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_below(middle)? {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
+}
+
 /// The postings of one segment.
 #[derive(Debug)]
 pub struct Postings {
@@ -347,85 +449,72 @@ impl Postings {
         Ok(())
     }
 
-    /// Where the postings of a key stand: guessed, for keys are as good as random, and then
-    /// searched around there.
-    pub fn find(&self, key: u64) -> Result<Range<u64>, StorageError> {
+    /// Calls `each` with the list of every key that has one, and the place of the key.
+    ///
+    /// Keys are as good as random, so the place of one is guessed, guessed again from what
+    /// stands there, and then searched around there. This is done for some keys at a time,
+    /// step by step: their places are far apart, and the memory is waited for together.
+    pub fn find_each(
+        &self,
+        keys: impl IntoIterator<Item = u64>,
+        mut each: impl FnMut(usize, List),
+    ) -> Result<(), StorageError> {
+        const TOGETHER: usize = 32;
+        let words = self.reader.words();
+        let mut keys = keys.into_iter();
+        let mut done = 0;
+        loop {
+            let mut some = [Sought::default(); TOGETHER];
+            let mut count = 0;
+            for (sought, key) in some.iter_mut().zip(&mut keys) {
+                *sought = self.sought(key);
+                count += 1;
+            }
+            if count == 0 {
+                return Ok(());
+            }
+            let some = &mut some[..count];
+            for sought in &mut *some {
+                sought.refine(words)?;
+            }
+            for sought in &mut *some {
+                sought.refine(words)?;
+            }
+            for sought in some {
+                if let Some(list) = sought.list(words)? {
+                    each(done, list);
+                }
+                done += 1;
+            }
+        }
+    }
+
+    /// A key's bucket, and where it stands in there if keys are spread evenly.
+    #[inline]
+    fn sought(&self, key: u64) -> Sought {
         let bucket = (key >> 48) as usize;
         let (low, high) = (self.starts[bucket], self.starts[bucket + 1]);
         let rest = (key >> 16) & 0xffff_ffff;
-        let guess = low + (((high - low) * rest) >> 32);
-        let first = self.lower_bound(rest << 32, low, guess, high)?;
-        let mut end = first;
-        // Most lists are short.
-        while end < high && end < first + 8 {
-            if self.posting(end)? >> 32 != rest {
-                return Ok(first..end);
-            }
-            end += 1;
+        Sought {
+            rest,
+            low,
+            high,
+            guess: low + ((high - low).wrapping_mul(rest) >> 32),
         }
-        let end = self.lower_bound((rest + 1) << 32, end, end, high)?;
-        Ok(first..end)
     }
 
-    /// The first of `low..high` that is not smaller, sought from a guess in ever larger
-    /// steps.
-    fn lower_bound(
-        &self,
-        wanted: u64,
-        mut low: u64,
-        guess: u64,
-        mut high: u64,
-    ) -> Result<u64, StorageError> {
-        let is_below = |at: u64| Ok::<bool, StorageError>(self.posting(at)? < wanted);
-        let mut step = 8;
-        if guess < high && is_below(guess)? {
-            low = guess + 1;
-            while low + step < high && is_below(low + step)? {
-                low += step + 1;
-                step *= 4;
-            }
-            high = high.min(low + step);
-        } else {
-            high = guess.min(high);
-            while high > low + step && !is_below(high - step)? {
-                high -= step;
-                step *= 4;
-            }
-            low = low.max(high.saturating_sub(step));
+    /// Appends the documents of a list.
+    pub fn docs(&self, list: List, out: &mut Vec<u32>) -> Result<(), StorageError> {
+        let of = |posting: u64| (posting & 0xffff_ffff) as u32;
+        if list.len == 1 {
+            out.push(of(list.place));
+            return Ok(());
         }
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if is_below(middle)? {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
-    }
-
-    #[inline]
-    fn posting(&self, at: u64) -> Result<u64, StorageError> {
-        self.reader.record(at)
-    }
-
-    /// The document of a posting.
-    pub fn doc(&self, at: u64) -> Result<u32, StorageError> {
-        Ok((self.posting(at)? & 0xffff_ffff) as u32)
-    }
-
-    /// Whether a document is among the postings of one key.
-    pub fn has(&self, list: Range<u64>, doc: u32) -> Result<bool, StorageError> {
-        let (mut low, mut high) = (list.start, list.end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.doc(middle)?.cmp(&doc) {
-                std::cmp::Ordering::Equal => return Ok(true),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-            }
-        }
-        Ok(false)
+        let (offset, len) = (8 * list.place, 8 * u64::from(list.len));
+        self.reader.parts(offset, len, |part| {
+            let postings = part.as_chunks().0.iter();
+            out.extend(postings.map(|bytes| of(u64::from_le_bytes(*bytes))));
+        })
     }
 
     /// How many postings a bucket has.
