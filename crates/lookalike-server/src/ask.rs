@@ -45,14 +45,7 @@ pub(crate) struct FindParams {
 }
 
 impl FindParams {
-    /// A threshold that was given is the only one, unless both were.
     pub(crate) fn options(&self) -> Result<FindOptions, Refusal> {
-        let default = FindOptions::default();
-        let (min_resemblance, min_containment) = match (self.min_resemblance, self.min_containment)
-        {
-            (None, None) => (default.min_resemblance, default.min_containment),
-            given => given,
-        };
         let thresholds = [self.min_resemblance, self.min_containment];
         if thresholds
             .into_iter()
@@ -61,16 +54,16 @@ impl FindParams {
         {
             return Err(Refusal::bad("a threshold is a share between 0 and 1"));
         }
-        let top = self.top.unwrap_or(default.top);
+        let top = self.top.unwrap_or(FindOptions::default().top);
         if !(1..=MOST_MATCHES).contains(&top) {
             let most = words::count(MOST_MATCHES as u64);
             return Err(Refusal::bad(format!("`top` is a number from 1 to {most}")));
         }
-        Ok(FindOptions {
+        Ok(FindOptions::new(
             top,
-            min_resemblance,
-            min_containment,
-        })
+            self.min_resemblance,
+            self.min_containment,
+        ))
     }
 
     pub(crate) fn format(&self) -> Result<Format, Refusal> {

@@ -57,6 +57,20 @@ impl Share {
         format!("{low} to {}", words::percent(self.high))
     }
 
+    /// Both in one, as on the terminal.
+    pub fn with_interval(&self) -> String {
+        if self.exact.is_some() {
+            return self.shown();
+        }
+        let shown = [self.value, self.low, self.high].map(words::percent);
+        format!("{} ({} to {})", shown[0], shown[1], shown[2])
+    }
+
+    /// Whether the true value is known.
+    pub fn is_exact(&self) -> bool {
+        self.exact.is_some()
+    }
+
     /// On how many samples it rests.
     pub fn samples(&self) -> usize {
         self.samples

@@ -8,7 +8,11 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use lookalike::add::{AddOptions, add};
+use lookalike::clusters::policy::Policy;
+use lookalike::core::recipe::Recipe;
 use lookalike::corpus::inputs::Inputs;
+use lookalike::corpus::options::ReadOptions;
+use lookalike::pairs::judge::Floor;
 use lookalike_server::{Options, serve};
 use serde_json::Value;
 
@@ -71,7 +75,17 @@ impl Service {
             .path()
             .join(format!("{}.jsonl", documents[0].0.len()));
         std::fs::write(&path, lines).expect("written");
-        let options = AddOptions::default();
+        let options = AddOptions {
+            recipe: Recipe::default(),
+            reading: ReadOptions::default(),
+            keep_text: false,
+            date: None,
+            floor: Floor::default(),
+            policy: Policy::default(),
+            threads: NonZeroUsize::MIN,
+            memory: 64 << 20,
+            scratch: None,
+        };
         let inputs = Inputs::expand(&[Path::new(&path)], &options.reading);
         add(&self.collection(), &inputs, &options, &mut |_| {}).expect("added");
     }
@@ -151,7 +165,7 @@ fn a_document_is_found_by_its_text_and_by_its_address() {
     assert_eq!(posted.status, 200, "{}", posted.body);
     let matches = &posted.json()["matches"];
     assert_eq!(matches[0]["url"], "http://a.example/rose");
-    assert_eq!(matches[0]["grade"], "lexical");
+    assert_eq!(matches[0]["grade"], "identical");
     assert_eq!(matches[1]["url"], "http://b.example/rose");
     assert_eq!(matches[1]["grade"], "similar");
     assert!(matches[1]["resemblance"]["samples"].as_u64() > Some(10));

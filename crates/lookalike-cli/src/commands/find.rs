@@ -4,13 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lookalike::core::estimate::Estimate;
 use lookalike::core::sketcher::Sketcher;
-use lookalike::corpus::date::rfc3339;
 use lookalike::corpus::document::Format;
-use lookalike::find::{FindError, FindOptions, Finder, Match, Query};
+use lookalike::find::{FindError, FindOptions, Finder, Query};
 use lookalike::storage::StorageError;
-use serde_json::{Value, json};
+use lookalike_server::wire::{Found, Share};
+use serde_json::json;
 
 use crate::args::{Global, KeyArgs, threshold};
 use crate::failure::{Exit, Failure, Stop};
@@ -79,7 +78,7 @@ impl FindArgs {
                 hint: String::new(),
             },
         })?;
-        let options = self.options();
+        let options = FindOptions::new(self.top, self.min_resemblance, self.min_containment);
         let mut found_any = false;
         let mut out = text::stdout();
         let queries = self.queries(&finder, global)?;
@@ -87,11 +86,13 @@ impl FindArgs {
         let found = finder.find_all(&queries, &options).map_err(damaged)?;
         for (name, matches) in names.iter().zip(&found) {
             found_any |= !matches.is_empty();
-            let rows = rows(&finder, matches).map_err(damaged)?;
+            let rows: Result<Vec<Found>, StorageError> =
+                matches.iter().map(|one| Found::of(&finder, one)).collect();
+            let rows = rows.map_err(damaged)?;
             let is_one_of_many = self.documents.len() > 1;
             if global.json {
                 for row in &rows {
-                    let mut line = row.json();
+                    let mut line = json!(row);
                     if is_one_of_many {
                         line["query"] = json!(name);
                     }
@@ -113,21 +114,6 @@ impl FindArgs {
         } else {
             Exit::NotFound
         })
-    }
-
-    /// A threshold that was typed is the only one, unless both were.
-    fn options(&self) -> FindOptions {
-        let default = FindOptions::default();
-        let (min_resemblance, min_containment) = match (self.min_resemblance, self.min_containment)
-        {
-            (None, None) => (default.min_resemblance, default.min_containment),
-            typed => typed,
-        };
-        FindOptions {
-            top: self.top,
-            min_resemblance,
-            min_containment,
-        }
     }
 
     /// What is looked for, with its name.
@@ -167,85 +153,11 @@ impl FindArgs {
     }
 }
 
-/// A match as it is shown.
-struct Row<'a> {
-    id: Option<String>,
-    url: Option<String>,
-    date: Option<String>,
-    cluster: Option<u32>,
-    found: &'a Match,
-}
-
-fn rows<'a>(finder: &Finder, matches: &'a [Match]) -> Result<Vec<Row<'a>>, StorageError> {
-    let collection = finder.collection();
-    let row = |found: &'a Match| {
-        let entry = collection.entry(found.doc)?;
-        let (id, url) = collection.strings(found.doc, &entry)?;
-        Ok(Row {
-            id,
-            url,
-            date: collection.date(found.doc, &entry).map(rfc3339),
-            cluster: finder.cluster(found.doc)?,
-            found,
-        })
-    };
-    matches.iter().map(row).collect()
-}
-
-impl Row<'_> {
-    fn json(&self) -> Value {
-        let mut line = json!({
-            "doc": self.found.doc,
-            "id": self.id,
-            "url": self.url,
-            "date": self.date,
-        });
-        let exact = self.found.exact();
-        let figures = [
-            ("resemblance", self.found.resemblance(), 0),
-            ("query_in_doc", self.found.query_in_doc(), 1),
-            ("doc_in_query", self.found.doc_in_query(), 2),
-        ];
-        for (name, estimate, which) in figures {
-            // Without a sample there is nothing to say.
-            if let Some(estimate) = estimate {
-                line[name] = json!({
-                    "value": estimate.value,
-                    "low": estimate.low,
-                    "high": estimate.high,
-                    "samples": estimate.samples,
-                });
-                if let Some(exact) = exact {
-                    line[name]["exact"] = json!(exact[which]);
-                }
-            }
-        }
-        line["grade"] = json!(self.found.grade.name());
-        line["cluster"] = json!(self.cluster);
-        line
-    }
-
-    fn name(&self) -> String {
-        let name = self.url.as_ref().or(self.id.as_ref());
-        name.map_or_else(
-            || format!("document {}", self.found.doc),
-            |name| text::excerpt(name, 120),
-        )
-    }
-}
-
 /// The matches, for people.
-fn table(rows: &[Row<'_>], is_exact: bool) -> String {
-    let share = |estimate: Option<Estimate>, exact: Option<f64>| match (estimate, exact) {
-        (_, Some(exact)) => text::percent(exact),
-        (Some(e), None) => format!(
-            "{} ({} to {})",
-            text::percent(e.value),
-            text::percent(e.low),
-            text::percent(e.high)
-        ),
-        (None, None) => String::new(),
-    };
+fn table(rows: &[Found], is_exact: bool) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
     let head = [
         "document",
         "date",
@@ -257,26 +169,23 @@ fn table(rows: &[Row<'_>], is_exact: bool) -> String {
     ];
     let mut table = vec![head.map(str::to_owned).to_vec()];
     for row in rows {
-        let exact = row.found.exact();
-        let is_estimate = is_exact && exact.is_none();
-        let which = |which: usize| exact.map(|exact| exact[which]);
-        let samples = row.found.resemblance().map_or(0, |e| e.samples);
+        let share =
+            |share: Option<Share>| share.map_or_else(String::new, |share| share.with_interval());
+        let samples = row.resemblance.map_or(0, |share| share.samples());
+        let is_estimate = is_exact && !row.resemblance.is_some_and(|share| share.is_exact());
         table.push(vec![
-            row.name(),
-            row.date.clone().unwrap_or_default(),
-            row.found.grade.name().to_owned(),
-            share(row.found.resemblance(), which(0)),
-            share(row.found.query_in_doc(), which(1)),
-            share(row.found.doc_in_query(), which(2)),
+            text::excerpt(&row.named.title(), 120),
+            row.named.date.clone().unwrap_or_default(),
+            row.grade.to_owned(),
+            share(row.resemblance),
+            share(row.query_in_doc),
+            share(row.doc_in_query),
             if is_estimate {
                 format!("{samples}, source gone")
             } else {
                 samples.to_string()
             },
         ]);
-    }
-    if rows.is_empty() {
-        return String::new();
     }
     text::columns(&table)
 }

@@ -64,6 +64,24 @@ impl Default for FindOptions {
 }
 
 impl FindOptions {
+    /// A threshold that is given is the only one, unless both are.
+    pub fn new(
+        top: usize,
+        min_resemblance: Option<f64>,
+        min_containment: Option<f64>,
+    ) -> FindOptions {
+        let default = FindOptions::default();
+        let (min_resemblance, min_containment) = match (min_resemblance, min_containment) {
+            (None, None) => (default.min_resemblance, default.min_containment),
+            given => given,
+        };
+        FindOptions {
+            top,
+            min_resemblance,
+            min_containment,
+        }
+    }
+
     /// How a document with these shares is a match, if it is.
     fn verdict(&self, share: impl Fn(Measure) -> Option<f64>) -> Option<Grade> {
         let reaches = |measure, least: Option<f64>| {
