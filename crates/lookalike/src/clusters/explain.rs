@@ -122,3 +122,70 @@ fn tree(
     }
     Ok(parents)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::add::{AddOptions, add};
+    use crate::clusters::policy::Policy;
+    use crate::corpus::inputs::Inputs;
+    use crate::corpus::options::ReadOptions;
+    use crate::pairs::judge::Floor;
+    use lookalike_core::recipe::Recipe;
+
+    #[test]
+    fn a_chain_hangs_together_by_its_neighbours() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Each shares most with the one before and the one after; the last is a copy.
+        let text = |from: u32| {
+            let words = (from..from + 200).map(|word| format!("w{word}"));
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let texts = [0, 20, 40, 60, 80, 60].map(text);
+        let lines = texts.map(|text| format!("{}\n", serde_json::json!({ "text": text })));
+        let file = folder.path().join("in.jsonl");
+        std::fs::write(&file, lines.concat()).expect("a file");
+        let options = AddOptions {
+            recipe: Recipe::default(),
+            reading: ReadOptions::default(),
+            keep_text: false,
+            date: None,
+            floor: Floor::default(),
+            policy: Policy::default(),
+            threads: std::num::NonZeroUsize::MIN,
+            memory: 64 << 20,
+            scratch: None,
+        };
+        let inputs = Inputs::expand(&[&file], &options.reading);
+        let place = folder.path().join("c.lk");
+        add(&place, &inputs, &options, &mut |_| {}).expect("documents");
+        let collection = Collection::open(&place).expect("a collection");
+        let stored = &collection.state().clusterings[0];
+        let clustering = collection.clustering(stored).expect("clusters");
+        let docs = clustering.roster(0).expect("members");
+        assert_eq!(docs, [0, 1, 2, 3, 4, 5]);
+        let root = clustering.member(0).expect("a member").representative;
+        let whys = explain(&collection, &clustering, &docs).expect("reasons");
+        for (&doc, why) in docs.iter().zip(&whys) {
+            match why {
+                Why::Representative => assert_eq!(doc, root),
+                Why::Copy(of, grade) => {
+                    assert_eq!((doc, *of, *grade), (5, 3, Grade::Identical));
+                }
+                Why::Like(to, pair) => {
+                    assert_eq!(doc.abs_diff(*to), 1, "{doc} by {to}");
+                    let kind = collection.sketch_kind();
+                    let value = pair.value(Measure::Resemblance, kind);
+                    assert!(value.is_some_and(|value| (value - 171.0 / 211.0).abs() < 1e-9));
+                }
+                Why::Unknown => panic!("{doc}"),
+            }
+        }
+        assert_eq!(
+            whys.iter()
+                .filter(|why| **why == Why::Representative)
+                .count(),
+            1
+        );
+    }
+}
