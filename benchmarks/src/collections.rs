@@ -41,19 +41,19 @@ pub struct Files<'a> {
 }
 
 /// Exact pairs of a corpus, and how many documents it has.
-struct Truth {
+pub(crate) struct Truth {
     /// Sets of shingles, in the order the reader gives the documents.
-    sets: Vec<Vec<u32>>,
+    pub(crate) sets: Vec<Vec<u32>>,
     /// Their URLs.
-    names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// Later, earlier, overlap, for all pairs with anything much in common.
-    pairs: Vec<(u32, u32, Overlap)>,
+    pub(crate) pairs: Vec<(u32, u32, Overlap)>,
 }
 
 /// Pairs below this are of no interest to any policy here.
 const LEAST: f64 = 0.2;
 
-fn options(files: &Files<'_>, recipe: &Recipe) -> AddOptions {
+pub(crate) fn options(files: &Files<'_>, recipe: &Recipe) -> AddOptions {
     AddOptions {
         recipe: recipe.clone(),
         reading: ReadOptions {
@@ -70,7 +70,7 @@ fn options(files: &Files<'_>, recipe: &Recipe) -> AddOptions {
     }
 }
 
-fn truth(files: &Files<'_>, options: &AddOptions) -> Result<Truth> {
+pub(crate) fn truth(files: &Files<'_>, options: &AddOptions) -> Result<Truth> {
     let inputs = Inputs::expand(&files.paths, &options.reading);
     let mut ids = ShingleIds::new(options.recipe.width, Shingling::Set);
     let (mut sets, mut names) = (Vec::new(), Vec::new());

@@ -18,6 +18,9 @@ pub mod judge;
 /// Clusters of whole corpora against exact truth.
 pub mod collections;
 
+/// What `find` finds, against exact truth.
+pub mod finding;
+
 /// Figures with their targets.
 pub mod figures;
 

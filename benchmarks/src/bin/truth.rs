@@ -19,6 +19,7 @@ use lookalike_benchmarks::collections::{
 };
 use lookalike_benchmarks::corpora::{self, Corpus, Document};
 use lookalike_benchmarks::figures::{Figures, Target};
+use lookalike_benchmarks::finding::{judge_all_found, judge_excerpts, judge_variants, variants};
 use lookalike_benchmarks::judge::{
     ExactPair, Judgement, Tally, exact_pairs, judge, standard_error, total, width_of,
 };
@@ -62,6 +63,7 @@ fn main() -> Result<ExitCode> {
     }
     distinctness(&mut figures, &all);
     whole_corpora(&mut figures, &options.corpora)?;
+    finding(&mut figures, &options.corpora, &all)?;
     Ok(if figures.end() {
         ExitCode::SUCCESS
     } else {
@@ -69,24 +71,65 @@ fn main() -> Result<ExitCode> {
     })
 }
 
+/// What `find` finds in whole corpora.
+fn finding(figures: &mut Figures, corpora: &Path, all: &[Corpus]) -> Result<()> {
+    let [licences, postgres, bills] = with_truth(corpora);
+    for corpus in [&licences, &postgres, &bills] {
+        if corpus.paths.iter().all(|path| path.is_file()) {
+            judge_all_found(figures, corpus, |url| url.replace("/13/", "/17/"))?;
+        }
+    }
+    let cases = corpora.join("licences-variants-licensecheck/cases.jsonl.gz");
+    if cases.is_file() && licences.paths[0].is_file() {
+        judge_variants(figures, &licences, &variants(&cases)?)?;
+    }
+    let sources: Vec<&Corpus> = all
+        .iter()
+        .filter(|corpus| EXCERPTED.contains(&corpus.name))
+        .collect();
+    if sources.len() == EXCERPTED.len() {
+        judge_excerpts(figures, &sources)?;
+    }
+    Ok(())
+}
+
+/// Where excerpts are cut from.
+const EXCERPTED: [&str; 5] = [
+    "licences-spdx",
+    "neardup-postgres-html",
+    "neardup-us-bills",
+    "charset-apache-manual",
+    "sweeps-git-html",
+];
+
+fn files(
+    corpora: &Path,
+    name: &'static str,
+    names: &[&str],
+    text_field: &'static str,
+) -> Files<'static> {
+    let paths = names.iter().map(|file| corpora.join(name).join(file));
+    Files {
+        name,
+        paths: paths.collect(),
+        text_field,
+    }
+}
+
+/// The corpora that have a truth, as files.
+fn with_truth(corpora: &Path) -> [Files<'static>; 3] {
+    let postgres = ["postgresql-13.warc.gz", "postgresql-17.warc.gz"];
+    [
+        files(corpora, "licences-spdx", &["texts-2026.jsonl.gz"], "text"),
+        files(corpora, "neardup-postgres-html", &postgres, "text"),
+        files(corpora, "neardup-us-bills", &["docs.jsonl.gz"], "html"),
+    ]
+}
+
 /// Clusters of whole corpora, as `add` and `cluster` make them.
 fn whole_corpora(figures: &mut Figures, corpora: &Path) -> Result<()> {
     let five = width_of(5);
-    let files = |name: &'static str, names: &[&str], text_field: &'static str| Files {
-        name,
-        paths: names
-            .iter()
-            .map(|file| corpora.join(name).join(file))
-            .collect(),
-        text_field,
-    };
-    let licences = files("licences-spdx", &["texts-2026.jsonl.gz"], "text");
-    let postgres = files(
-        "neardup-postgres-html",
-        &["postgresql-13.warc.gz", "postgresql-17.warc.gz"],
-        "text",
-    );
-    let bills = files("neardup-us-bills", &["docs.jsonl.gz"], "html");
+    let [licences, postgres, bills] = with_truth(corpora);
     for corpus in [&licences, &postgres, &bills] {
         if corpus.paths.iter().all(|path| path.is_file()) {
             judge_clusters(figures, corpus, five, &[0.5, 0.8])?;
@@ -126,7 +169,12 @@ fn whole_corpora(figures: &mut Figures, corpora: &Path) -> Result<()> {
             Target::Is(7.0),
         );
     }
-    let manual = files("charset-apache-manual", &["manual.warc.gz"], "text");
+    let manual = files(
+        corpora,
+        "charset-apache-manual",
+        &["manual.warc.gz"],
+        "text",
+    );
     if manual.paths[0].is_file() {
         let truth = corpora::read_text(&corpora.join("charset-apache-manual/truth.tsv"))?;
         let (clusters, _) = clusters_by_name(&manual, width_of(10), &Policy::default())?;
