@@ -15,7 +15,7 @@
 use anyhow::{Context, Result, ensure};
 use lookalike::core::sketcher::Sketcher;
 use lookalike::corpus::document::{Document, Reading};
-use lookalike::find::{FindOptions, Finder, Match, Query};
+use lookalike::find::{FindOptions, Finder, Match, Query, Reread};
 use lookalike_benchmarks::child;
 use lookalike_benchmarks::clock;
 use lookalike_benchmarks::figures::{Figures, Target};
@@ -211,7 +211,7 @@ impl Run<'_> {
         let bytes = Some(text.as_bytes());
         Ok(self
             .finder
-            .query(&document, bytes, &mut self.sketcher, false))
+            .query(&document, bytes, &mut self.sketcher, Reread::Never))
     }
 
     fn find(&self, query: &Query) -> Result<Vec<Match>> {

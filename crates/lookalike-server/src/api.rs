@@ -148,10 +148,10 @@ async fn find_named(
     let Some(url) = params.url.clone() else {
         return Err(Refusal::bad("`url` is missing").hint("or POST a document"));
     };
-    let is_exact = params.exact;
+    let reread = params.reread();
     let seek = move |snapshot: &Snapshot| {
         let doc = named(snapshot, &url)?;
-        Ok(snapshot.finder.query_of(doc, is_exact)?)
+        Ok(snapshot.finder.query_of(doc, reread)?)
     };
     find(service, params, Box::new(seek)).await
 }
@@ -163,9 +163,9 @@ async fn find_posted(
     body: Body,
 ) -> Result<Response, Refusal> {
     let format = format_of(params.format()?, &headers);
-    let is_exact = params.exact;
+    let reread = params.reread();
     let bytes = ask::body(body, service.max_body).await?;
-    let seek = move |snapshot: &Snapshot| sought(snapshot, &bytes, format, is_exact);
+    let seek = move |snapshot: &Snapshot| sought(snapshot, &bytes, format, reread);
     find(service, params, Box::new(seek)).await
 }
 

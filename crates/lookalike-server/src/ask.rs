@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use lookalike::core::recipe::Recipe;
 use lookalike::corpus::document::{Document, Format, Reading};
 use lookalike::corpus::unusable::Unusable;
-use lookalike::find::{FindOptions, Query as Sought};
+use lookalike::find::{FindOptions, Query as Sought, Reread};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -66,6 +66,15 @@ impl FindParams {
         ))
     }
 
+    /// Samples decide at once, unless true values are asked for.
+    pub(crate) fn reread(&self) -> Reread {
+        if self.exact {
+            Reread::Always
+        } else {
+            Reread::Never
+        }
+    }
+
     pub(crate) fn format(&self) -> Result<Format, Refusal> {
         format_named(self.format.as_deref())
     }
@@ -111,12 +120,12 @@ pub(crate) fn sought(
     snapshot: &Snapshot,
     bytes: &[u8],
     format: Format,
-    is_exact: bool,
+    reread: Reread,
 ) -> Result<Sought, Refusal> {
     let finder = &snapshot.finder;
     let document = document(bytes, format, finder.recipe())?;
     let query =
-        snapshot.sketching(|sketcher| finder.query(&document, Some(bytes), sketcher, is_exact));
+        snapshot.sketching(|sketcher| finder.query(&document, Some(bytes), sketcher, reread));
     if query.samples() == 0 {
         return Err(Unusable::NoTokens.into());
     }

@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use lookalike::find::FindOptions;
+use lookalike::find::{FindOptions, Reread};
 use lookalike::storage::StorageError;
 use serde_json::{Value, json};
 
@@ -169,7 +169,7 @@ fn places(snapshot: &Snapshot, url: &str, prefer: Option<&str>) -> Result<Places
         top: CANDIDATES,
         ..FindOptions::default()
     };
-    let query = snapshot.finder.query_of(doc, false)?;
+    let query = snapshot.finder.query_of(doc, Reread::Never)?;
     let matches = look(snapshot, &query, &options)?.into_iter();
     let mut now: Vec<Place> = matches
         .filter(|found| is_here(found.named.doc))

@@ -66,10 +66,12 @@ impl Service {
 
     /// Adds documents as a sweep.
     fn sweep(&self, documents: &[(&str, &str)]) {
-        let lines: String = documents
-            .iter()
-            .map(|(url, text)| format!("{}\n", serde_json::json!({ "url": url, "text": text })))
-            .collect();
+        let mut lines = String::new();
+        for (url, text) in documents {
+            let line = serde_json::json!({ "url": url, "text": text });
+            lines.push_str(&line.to_string());
+            lines.push('\n');
+        }
         let path = self
             .folder
             .path()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lookalike::core::sketcher::Sketcher;
 use lookalike::corpus::document::Format;
-use lookalike::find::{FindError, FindOptions, Finder, Query};
+use lookalike::find::{FindError, FindOptions, Finder, Query, Reread};
 use lookalike::storage::StorageError;
 use lookalike_server::wire::{Found, Share};
 use serde_json::json;
@@ -18,9 +18,11 @@ use crate::output::text;
 
 /// Find what resembles a document, contains it or is contained in it
 ///
-/// The document is a file, `-`, or with --url one of the collection. Those that resemble it
-/// come first, then those that share much of it; figures are estimates with 95 % intervals,
-/// and with --exact true values where the sources are still there.
+/// The document is a file, `-`, or with --url one of the collection. Those that are
+/// alike come first, then those that hold it, then those that share something with it.
+/// Figures are estimates with 95 % intervals; where few samples must tell which long
+/// documents hold a short text, and with --exact always, sources that are still there are
+/// read again and figures are true values.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -116,6 +118,14 @@ impl FindArgs {
         })
     }
 
+    fn reread(&self) -> Reread {
+        if self.exact {
+            Reread::Always
+        } else {
+            Reread::Doubtful
+        }
+    }
+
     /// What is looked for, with its name.
     fn queries(&self, finder: &Finder, global: Global) -> Result<Vec<(String, Query)>, Stop> {
         if let Some(url) = &self.url {
@@ -127,7 +137,7 @@ impl FindArgs {
                 message: format!("there is no document `{}`", text::excerpt(url, 200)),
                 hint: "give a URL or an id just as it stands in the input".to_owned(),
             })?;
-            let query = finder.query_of(asked, self.exact).map_err(damaged)?;
+            let query = finder.query_of(asked, self.reread()).map_err(damaged)?;
             return Ok(vec![(text::excerpt(url, 200), query)]);
         }
         let mut sketcher = finder.sketcher();
@@ -145,7 +155,7 @@ impl FindArgs {
     ) -> Result<(String, Query), Failure> {
         let input = Input::read(path)?;
         let document = input.document(self.format, finder.recipe().tokens, global)?;
-        let query = finder.query(&document, Some(input.bytes()), sketcher, self.exact);
+        let query = finder.query(&document, Some(input.bytes()), sketcher, self.reread());
         if query.samples() == 0 {
             return Err(input.unusable(lookalike::corpus::unusable::Unusable::NoTokens));
         }

@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Multipart, Request, State};
 use axum::http::{HeaderMap, header};
 use lookalike::corpus::document::Format;
-use lookalike::find::{FindOptions, Query};
+use lookalike::find::{FindOptions, Query, Reread};
 use serde::Deserialize;
 
 use super::{Menu, Page, show};
@@ -69,13 +69,13 @@ pub(super) async fn page(
         }));
     }
     let snapshot = service.newest.snapshot();
-    let is_exact = !asked.exact.is_empty();
+    let reread = wish(!asked.exact.is_empty());
     let work = move || {
         let doc = match asked.doc {
             Some(doc) => numbered(&snapshot, doc)?,
             None => named(&snapshot, &url)?,
         };
-        of_collection(&snapshot, doc, url, is_exact)
+        of_collection(&snapshot, doc, url, reread)
     };
     Ok(show(&service.desk.long(work).await?))
 }
@@ -84,21 +84,21 @@ pub(super) async fn posted(State(service): State<Shared>, headers: HeaderMap, bo
     let form = form(&headers, body, service.max_body).await?;
     let snapshot = service.newest.snapshot();
     let work = move || {
-        let is_exact = form.text("exact").is_some_and(|value| !value.is_empty());
+        let reread = wish(form.text("exact").is_some_and(|value| !value.is_empty()));
         let url = form.text("url").unwrap_or_default().trim().to_owned();
         let text = form.text("text").unwrap_or_default();
         if let Some(file) = form.0.get("file").filter(|file| !file.bytes.is_empty()) {
             let what = excerpt(&file.name, 120);
             let text = String::from_utf8_lossy(&file.bytes).into_owned();
-            return from_outside(&snapshot, &file.bytes, text, what, is_exact);
+            return from_outside(&snapshot, &file.bytes, text, what, reread);
         }
         if !text.trim().is_empty() {
             let what = format!("“{}”", excerpt(&text, 80));
-            return from_outside(&snapshot, text.as_bytes(), text.clone(), what, is_exact);
+            return from_outside(&snapshot, text.as_bytes(), text.clone(), what, reread);
         }
         if !url.is_empty() {
             let doc = named(&snapshot, &url)?;
-            return of_collection(&snapshot, doc, url, is_exact);
+            return of_collection(&snapshot, doc, url, reread);
         }
         Err(Refusal::bad("there is nothing to look up")
             .hint("paste a text, choose a file or give a URL"))
@@ -106,15 +106,24 @@ pub(super) async fn posted(State(service): State<Shared>, headers: HeaderMap, bo
     Ok(show(&service.desk.long(work).await?))
 }
 
+/// Where few samples must tell, people may wait for what is read again.
+fn wish(is_exact: bool) -> Reread {
+    if is_exact {
+        Reread::Always
+    } else {
+        Reread::Doubtful
+    }
+}
+
 fn of_collection(
     snapshot: &Snapshot,
     doc: u32,
     url: String,
-    is_exact: bool,
+    reread: Reread,
 ) -> Result<Lookup, Refusal> {
-    let query = snapshot.finder.query_of(doc, is_exact)?;
+    let query = snapshot.finder.query_of(doc, reread)?;
     let what = crate::wire::Named::of(snapshot.collection(), doc)?.title();
-    let mut answer = answer(snapshot, &query, excerpt(&what, 200), is_exact)?;
+    let mut answer = answer(snapshot, &query, excerpt(&what, 200), reread)?;
     answer.matches.retain(|found| found.named.doc != doc);
     answer.doc = Some(doc);
     Ok(Lookup {
@@ -130,10 +139,10 @@ fn from_outside(
     bytes: &[u8],
     text: String,
     what: String,
-    is_exact: bool,
+    reread: Reread,
 ) -> Result<Lookup, Refusal> {
-    let query = sought(snapshot, bytes, Format::Auto, is_exact)?;
-    let mut answer = answer(snapshot, &query, what, is_exact)?;
+    let query = sought(snapshot, bytes, Format::Auto, reread)?;
+    let mut answer = answer(snapshot, &query, what, reread)?;
     answer.can_compare = text.len() <= SENT_BACK;
     Ok(Lookup {
         menu: Menu::Lookup,
@@ -151,7 +160,7 @@ fn answer(
     snapshot: &Snapshot,
     query: &Query,
     what: String,
-    is_exact: bool,
+    reread: Reread,
 ) -> Result<Answer, Refusal> {
     let options = FindOptions {
         top: MATCHES,
@@ -163,7 +172,7 @@ fn answer(
         matches: look(snapshot, query, &options)?,
         doc: None,
         can_compare: false,
-        is_exact,
+        is_exact: reread == Reread::Always,
     })
 }
 

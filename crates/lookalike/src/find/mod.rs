@@ -13,6 +13,9 @@
 //! some were left out, the sketches of candidates are read: of those that could be the
 //! best matches, by their size, if they shared all that was left out.
 //!
+//! How much of a short text is in a long one must be told by few samples: versions of one
+//! text then all look the same, and [`Reread::Doubtful`] reads them again.
+//!
 //! Nothing is loaded: opening reads a table of 65,536 places a sweep, a query touches a few
 //! pages for each sample. O(samples + candidates); of postings no more than 16,384 are
 //! looked at, or the shortest list.
@@ -104,9 +107,25 @@ pub struct Query {
     sketch_name: u128,
     level: u32,
     samples: Vec<u64>,
-    /// All its fingerprints, where exact values are wanted.
+    /// All its fingerprints, where exact values may be wanted.
     all: Option<Vec<u64>>,
+    reread: Reread,
 }
+
+/// When the sources of what may be a match are read again.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Reread {
+    /// Samples alone decide.
+    #[default]
+    Never,
+    /// When what holds the document must be told by few samples: a short text in long ones.
+    Doubtful,
+    /// In any case: every value is exact where the source is still there.
+    Always,
+}
+
+/// From so many samples on it is left to them which document holds the most of another.
+const TELLING: u32 = 64;
 
 impl Query {
     /// How many samples it is looked for by.
@@ -296,18 +315,17 @@ impl Finder {
         Ok(member.transpose()?.map(|member| member.cluster))
     }
 
-    /// A document from outside, and the bytes it was read from. `is_exact` keeps all its
-    /// fingerprints.
+    /// A document from outside, and the bytes it was read from.
     pub fn query(
         &self,
         document: &Document<'_>,
         bytes: Option<&[u8]>,
         sketcher: &mut Sketcher,
-        is_exact: bool,
+        reread: Reread,
     ) -> Query {
         let sketch = document.sketch(sketcher);
         let tokens_name = sketcher.tokens_name().0;
-        let all = is_exact.then(|| {
+        let all = (reread != Reread::Never).then(|| {
             let mut all = Vec::new();
             document.fingerprints(sketcher, &mut all);
             all.sort_unstable();
@@ -324,20 +342,21 @@ impl Finder {
             },
             samples: sketch.samples().to_vec(),
             all,
+            reread,
         }
     }
 
     /// A document of the collection. Exact values are told where its source is still there.
-    pub fn query_of(&self, doc: u32, is_exact: bool) -> Result<Query, StorageError> {
+    pub fn query_of(&self, doc: u32, reread: Reread) -> Result<Query, StorageError> {
         let entry = self.collection.entry(doc)?;
         let class = entry.copy_of;
         let sketches = &self.sketches[self.collection.sweep_of(class)];
         let mut samples = Vec::new();
         sketches.samples(class, &mut samples)?;
-        let all = if is_exact {
-            self.truth().sets(&[doc])?.remove(&doc)
-        } else {
-            None
+        // What is in the collection resembles itself, and leaves no doubt.
+        let all = match reread {
+            Reread::Always => self.truth().sets(&[doc])?.remove(&doc),
+            Reread::Never | Reread::Doubtful => None,
         };
         Ok(Query {
             bytes_name: Some(entry.bytes_name),
@@ -346,6 +365,7 @@ impl Finder {
             level: sketches.head(class)?.level(),
             samples,
             all: all.map(Vec::from),
+            reread,
         })
     }
 
@@ -450,10 +470,23 @@ impl Finder {
                 None => pair.value(measure, kind),
             });
             if let Some(how) = how {
-                found.push((rank(&pair, kind, how), class, pair, how));
+                found.push((rank(&pair, kind), class, pair, how));
             }
         }
         found.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
+        let is_reread = match query.reread {
+            Reread::Never => false,
+            Reread::Doubtful => found.first().is_some_and(|(_, _, pair, _)| {
+                let is_sample = !matches!(pair.basis, Basis::Exact | Basis::Level(0));
+                let resembles = pair.value(Measure::Resemblance, kind) >= Some(ALIKE);
+                is_sample && !resembles && pair.of_a < TELLING
+            }),
+            Reread::Always => true,
+        };
+        if query.all.is_some() && !is_reread {
+            let value = |pair: &Pair| options.verdict(|measure| pair.value(measure, kind));
+            found.retain(|(_, _, pair, _)| value(pair).is_some());
+        }
         let mut matches = Vec::new();
         for (_, class, pair, how) in found {
             if matches.len() >= wanted {
@@ -470,7 +503,9 @@ impl Finder {
                 });
             })?;
         }
-        if let Some(all) = &query.all {
+        if let Some(all) = &query.all
+            && is_reread
+        {
             self.learn(all, &mut matches)?;
             matches.retain_mut(|one| {
                 let known = *one.best();
@@ -480,7 +515,7 @@ impl Finder {
                 }
                 how.is_some()
             });
-            let rank = |one: &Match| rank(one.best(), kind, one.grade);
+            let rank = |one: &Match| rank(one.best(), kind);
             matches.sort_by(|x, y| rank(y).total_cmp(&rank(x)).then(x.doc.cmp(&y.doc)));
         }
         matches.truncate(options.top);
@@ -572,7 +607,7 @@ impl Finder {
         let common = most.min(of_query).min(of_doc);
         let pair = pair(doc, common, of_query, of_doc, Basis::Modulus);
         let how = options.verdict(|measure| pair.value(measure, kind));
-        Ok(how.map_or(0.0, |how| rank(&pair, kind, how)))
+        Ok(how.map_or(0.0, |_| rank(&pair, kind)))
     }
 
     /// What the sketches of a query and a document have in common, given how many samples.
@@ -636,18 +671,29 @@ fn pair(doc: u32, common: u32, of_a: u32, of_b: u32, basis: Basis) -> Pair {
     }
 }
 
-/// How good a match is: those that resemble first, then by how much of the document looked
-/// for they have; few samples count less.
-fn rank(pair: &Pair, kind: SketchKind, how: Grade) -> f64 {
+/// From this resemblance on a match is alike, and comes before what only holds the document.
+const ALIKE: f64 = 0.5;
+
+/// What has so much of the document holds it, and comes before what is little like it.
+const HOLDS: f64 = 0.8;
+
+/// How good a match is: what is alike first, then what holds the document, then what has
+/// something in common with it; few samples count less.
+fn rank(pair: &Pair, kind: SketchKind) -> f64 {
     let value = |measure| pair.value(measure, kind).unwrap_or(0.0);
-    if how != Grade::Contained {
-        return 1.0 + value(Measure::Resemblance);
+    let resemblance = value(Measure::Resemblance);
+    if resemblance >= ALIKE || pair.basis == Basis::Resemblance {
+        return 2.0 + resemblance;
     }
     let shrunk = |of: u32| f64::from(pair.common + 1) / f64::from(of + 2);
-    match pair.basis {
-        Basis::Exact | Basis::Level(0) => value(Measure::AInB).max(0.5 * value(Measure::BInA)),
-        _ => shrunk(pair.of_a).max(0.5 * shrunk(pair.of_b)),
+    let (in_doc, in_query) = match pair.basis {
+        Basis::Exact | Basis::Level(0) => (value(Measure::AInB), value(Measure::BInA)),
+        _ => (shrunk(pair.of_a), shrunk(pair.of_b)),
+    };
+    if in_doc >= HOLDS {
+        return 1.0 + in_doc;
     }
+    resemblance.max(0.5 * in_doc).max(0.5 * in_query)
 }
 
 /// How a document is a copy of the one looked for, if it is.

@@ -57,7 +57,12 @@ fn finder(folder: &tempfile::TempDir) -> Finder {
 fn asked_for(finder: &Finder, text: &str, is_exact: bool) -> Query {
     let document = Document::read(text.as_bytes(), Reading::default()).expect("text");
     let bytes = Some(text.as_bytes());
-    finder.query(&document, bytes, &mut finder.sketcher(), is_exact)
+    let reread = if is_exact {
+        Reread::Always
+    } else {
+        Reread::Never
+    };
+    finder.query(&document, bytes, &mut finder.sketcher(), reread)
 }
 
 fn ask(finder: &Finder, text: &str, options: &FindOptions, is_exact: bool) -> Vec<Match> {
@@ -181,7 +186,7 @@ fn copies_are_found_with_what_they_are_copies_of() {
     );
     assert_eq!(finder.cluster(3).expect("clusters"), Some(0));
     // A document of the collection is found by its own sketch.
-    let query = finder.query_of(4, true).expect("its sketch");
+    let query = finder.query_of(4, Reread::Always).expect("its sketch");
     let found = finder
         .find(&query, &FindOptions::default())
         .expect("matches");
@@ -274,7 +279,7 @@ fn damage_is_an_error_and_never_an_answer() {
             };
             let document = Document::read(texts[7].as_bytes(), Reading::default()).expect("text");
             let bytes = Some(texts[7].as_bytes());
-            let query = finder.query(&document, bytes, &mut finder.sketcher(), false);
+            let query = finder.query(&document, bytes, &mut finder.sketcher(), Reread::Never);
             if let Ok(found) = finder.find(&query, &FindOptions::default()) {
                 assert_eq!(found, right, "{path:?} at {at}");
             }
@@ -282,4 +287,44 @@ fn damage_is_an_error_and_never_an_answer() {
         fs::remove_file(&path).expect("it was there");
         fs::write(&path, whole).expect("a file");
     }
+}
+
+#[test]
+fn what_few_samples_cannot_tell_is_read_again() {
+    // Long versions of one text, each with one more piece changed: the excerpt stands whole
+    // in the last only, and a few samples see no difference.
+    let version = |changed: u32| {
+        let word = |i: u32| {
+            if i / 40 < changed {
+                100_000 * changed + i
+            } else {
+                i
+            }
+        };
+        words((0..6000).map(word))
+    };
+    let mut texts: Vec<String> = (60..75).map(version).collect();
+    texts.push(words(0..6000));
+    let options = options(10, SketchKind::default());
+    let folder = collection(&texts, 100, &options);
+    let finder = finder(&folder);
+    let excerpt = words(2350..3050);
+    let document = Document::read(excerpt.as_bytes(), Reading::default()).expect("text");
+    let ask = |reread: Reread| {
+        let query = finder.query(&document, None, &mut finder.sketcher(), reread);
+        finder
+            .find(&query, &FindOptions::default())
+            .expect("an answer")
+    };
+    let found = ask(Reread::Doubtful);
+    assert_eq!(found[0].doc, 15);
+    assert_eq!(found[0].exact().map(|exact| exact[1]), Some(1.0));
+    assert_eq!(found, ask(Reread::Always));
+    assert!(ask(Reread::Never).iter().all(|one| one.exact().is_none()));
+    // A document that resembles leaves no doubt, and is not read again.
+    let query = finder.query_of(15, Reread::Doubtful).expect("its sketch");
+    let found = finder
+        .find(&query, &FindOptions::default())
+        .expect("an answer");
+    assert!(found[0].doc == 15 && found[0].exact().is_none());
 }
