@@ -29,7 +29,7 @@ unit:
 	LOOKALIKE_CORPORA="$$(if [ -d '$(CORPORA)' ]; then cd '$(CORPORA)' && pwd; fi)" \
 	  $(CARGO) test --workspace --locked
 
-# pyarrow, DuckDB, Polars, pandas, warcio and wget against the program.
+# pyarrow, DuckDB, Polars, pandas, warcio, wget, Chromium and Schemathesis against the program.
 clients: build
 	LOOKALIKE=$(LOOKALIKE) \
 	  LOOKALIKE_CORPORA="$$(if [ -d '$(CORPORA)' ]; then cd '$(CORPORA)' && pwd; fi)" \

@@ -21,7 +21,6 @@ use crate::Shared;
 use crate::api::look;
 use crate::ask::named;
 use crate::hosts::host_of;
-use crate::pages::{self, is_for_people};
 use crate::refusal::Refusal;
 use crate::state::Snapshot;
 use crate::wire::{Found, Named};
@@ -34,31 +33,29 @@ pub(crate) fn routes() -> Router<Shared> {
 /// Candidates that are looked at.
 const CANDIDATES: usize = 50;
 
-async fn found(State(service): State<Shared>, uri: Uri, headers: HeaderMap) -> Response {
+async fn found(
+    State(service): State<Shared>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
     let (url, prefer) = asked(&uri);
     let snapshot = service.newest.snapshot();
     let sought = url.clone();
     let work = move || places(&snapshot, &sought, prefer.as_deref());
-    let places = match service.desk.long(work).await {
-        Ok(places) => places,
-        Err(refusal) if is_for_people(&headers) => return pages::refused(refusal),
-        Err(refusal) => return refusal.into_response(),
-    };
+    let places = service.desk.long(work).await?;
     let accept = headers
         .get(header::ACCEPT)
         .and_then(|value| value.to_str().ok());
     if accept.is_some_and(|accept| accept.contains("application/json")) {
-        return axum::Json(places.json(&url)).into_response();
+        return Ok(axum::Json(places.json(&url)).into_response());
     }
     let place = places.now.first().and_then(|now| location(&now.url));
     if let Some(place) = place {
-        return (StatusCode::FOUND, [(header::LOCATION, place)]).into_response();
+        return Ok((StatusCode::FOUND, [(header::LOCATION, place)]).into_response());
     }
-    let gone = Refusal::not_found("the page is gone, and nothing like it is there now");
-    if is_for_people(&headers) {
-        return pages::refused(gone);
-    }
-    gone.into_response()
+    Err(Refusal::not_found(
+        "the page is gone, and nothing like it is there now",
+    ))
 }
 
 /// The address that is asked for, with its own parameters, and what is preferred.

@@ -16,6 +16,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::Options;
+use crate::pages;
 use crate::refusal::Refusal;
 
 /// The longest a request may take, its body included.
@@ -45,12 +46,12 @@ impl Guard {
 
     fn refusal(&self, request: &Request) -> Option<Refusal> {
         let headers = request.headers();
-        let host = request.uri().host().map(str::to_owned);
-        let host = host.or_else(|| Some(name_of(only(headers, header::HOST)?).to_owned()));
-        let Some(host) = host else {
+        let Some(host) = only(headers, header::HOST) else {
             return Some(Refusal::bad("the request has no Host, or several"));
         };
-        if !self.is_ours(&host) {
+        // A whole address in place of a path names a host too.
+        let named = [Some(name_of(host)), request.uri().host()];
+        if !named.into_iter().flatten().all(|name| self.is_ours(name)) {
             let status = StatusCode::MISDIRECTED_REQUEST;
             return Some(
                 Refusal::new(status, "this service does not go by that name")
@@ -159,6 +160,7 @@ pub(crate) async fn check(
     request: Request,
     next: Next,
 ) -> Response {
+    let is_for_people = pages::is_for_people(&request);
     let mut response = match guard.refusal(&request) {
         None => next.run(request).await,
         Some(refusal) => {
@@ -171,11 +173,15 @@ pub(crate) async fn check(
             response
         }
     };
+    if is_for_people {
+        response = pages::for_people(response);
+    }
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // Nothing to other sites. `no-referrer` would hide our own Origin from us too.
+        (header::REFERRER_POLICY, "same-origin"),
         (header::X_FRAME_OPTIONS, "DENY"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));

@@ -43,6 +43,8 @@ mod found;
 
 mod pages;
 
+mod linger;
+
 mod listen;
 
 use std::io;
@@ -163,7 +165,8 @@ fn router(folder: &Path, newest: Arc<Newest>, options: &Options) -> Router {
         // Outside the limit, which so counts decoded bytes.
         .layer(RequestDecompressionLayer::new())
         .layer(from_fn_with_state(Arc::clone(&service), metrics::count))
-        .layer(from_fn_with_state(guard, guard::check))
         .layer(from_fn(guard::in_time))
+        .layer(from_fn_with_state(guard, guard::check))
+        .layer(from_fn(linger::linger))
         .with_state(service)
 }

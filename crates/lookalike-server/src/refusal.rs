@@ -81,15 +81,12 @@ impl IntoResponse for Refusal {
             body["hint"] = json!(self.hint);
         }
         let mut response = (self.status, Json(body)).into_response();
-        retry_later(&mut response);
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            let headers = response.headers_mut();
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        // For those who ask with a browser it is drawn as a page on its way out.
+        response.extensions_mut().insert(self);
         response
-    }
-}
-
-/// A full house says when to come again.
-pub(crate) fn retry_later(response: &mut Response) {
-    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
-        let headers = response.headers_mut();
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
 }

@@ -24,12 +24,13 @@ mod lookup;
 
 use askama::Template;
 use axum::Router;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
 use crate::Shared;
-use crate::refusal::{Refusal, retry_later};
+use crate::refusal::Refusal;
 use crate::sides;
 
 const STYLE: &str = include_str!("../../static/style.css");
@@ -67,23 +68,8 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/static/icon.svg", file("image/svg+xml", ICON))
 }
 
-/// A page, or the page that says why not.
-type Page = Result<Response, Sorry>;
-
-/// A refusal for people.
-struct Sorry(Refusal);
-
-impl<E: Into<Refusal>> From<E> for Sorry {
-    fn from(error: E) -> Sorry {
-        Sorry(error.into())
-    }
-}
-
-impl IntoResponse for Sorry {
-    fn into_response(self) -> Response {
-        refused(self.0)
-    }
-}
+/// A page, or why not: [`for_people`] draws that.
+type Page = Result<Response, Refusal>;
 
 /// Which entry of the menu is the page's own.
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -129,38 +115,40 @@ fn show(template: &impl Template) -> Response {
     }
 }
 
-/// Why there is no answer, as a page.
-pub(crate) fn refused(refusal: Refusal) -> Response {
+/// An address that leads nowhere.
+pub(crate) async fn missing() -> Refusal {
+    Refusal::not_found("there is nothing at this address")
+}
+
+/// Whether a browser asks for a page. The API gives JSON to everybody.
+pub(crate) fn is_for_people(request: &Request) -> bool {
+    let accept = request.headers().get(header::ACCEPT);
+    let accept = accept.and_then(|value| value.to_str().ok());
+    let is_api = request.uri().path().starts_with("/api/");
+    !is_api && accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// Why there is no answer, as a page; an answer stays as it is.
+pub(crate) fn for_people(mut response: Response) -> Response {
+    let Some(refusal) = response.extensions_mut().remove::<Refusal>() else {
+        return response;
+    };
     let title = match refusal.status {
         StatusCode::NOT_FOUND => "Not found",
         StatusCode::SERVICE_UNAVAILABLE => "Busy",
         status if status.is_server_error() => "Something is wrong",
         _ => "That did not work",
     };
-    let mut response = show(&Message {
+    let page = show(&Message {
         menu: Menu::Other,
         title,
         what: refusal.message,
         hint: refusal.hint,
     });
-    *response.status_mut() = refusal.status;
-    retry_later(&mut response);
-    response
-}
-
-/// An address that leads nowhere.
-pub(crate) async fn missing(headers: HeaderMap) -> Response {
-    let refusal = Refusal::not_found("there is nothing at this address");
-    if is_for_people(&headers) {
-        return refused(refusal);
-    }
-    refusal.into_response()
-}
-
-/// Whether a browser asks.
-pub(crate) fn is_for_people(headers: &HeaderMap) -> bool {
-    let accept = headers
-        .get(header::ACCEPT)
-        .and_then(|value| value.to_str().ok());
-    accept.is_some_and(|accept| accept.contains("text/html"))
+    // The status and what was said about it (Allow, Retry-After) stay.
+    let (mut parts, _) = response.into_parts();
+    let (drawn, body) = page.into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.extend(drawn.headers);
+    Response::from_parts(parts, body)
 }
