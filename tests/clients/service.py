@@ -49,8 +49,13 @@ class Service:
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("RssAnon:")[1].split()[0]) / 1024
 
-    def descriptors(self):
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+    def files(self):
+        """What its descriptors are of."""
+        names = []
+        for entry in pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                names.append(os.readlink(entry))
+        return names
 
     def stop(self, within=11):
         """Asks it to end; gives its exit status."""

@@ -179,14 +179,30 @@ fn format_of(asked: Format, headers: &HeaderMap) -> Format {
     }
 }
 
-/// A document that is compared: one of these.
+/// A document that is compared.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Which {
-    text: Option<String>,
-    url: Option<String>,
-    doc: Option<u32>,
-    format: Option<String>,
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Which {
+    Text(String),
+    Url(String),
+    Doc(#[serde(deserialize_with = "whole")] u32),
+}
+
+/// A whole number, which JSON may also write as `5.0`.
+fn whole<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let number = f64::deserialize(from)?;
+    let is_whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
+    if !is_whole {
+        return Err(serde::de::Error::custom(
+            "`doc` is the number of a document",
+        ));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole and fits"
+    )]
+    Ok(number as u32)
 }
 
 #[derive(Deserialize)]
@@ -206,13 +222,7 @@ async fn compare_named(
     State(service): State<Shared>,
     Params(params): Params<CompareParams>,
 ) -> Answer<Value> {
-    let by_url = |url: String| Which {
-        text: None,
-        url: Some(url),
-        doc: None,
-        format: None,
-    };
-    let (a, b) = (by_url(params.a), by_url(params.b));
+    let (a, b) = (Which::Url(params.a), Which::Url(params.b));
     compare(service, ComparePosted { a, b }).await
 }
 
@@ -266,18 +276,10 @@ pub(crate) fn side<'a>(
 
 /// The name and the text of a document that is to be compared.
 fn text_of(snapshot: &Snapshot, which: Which) -> Result<(String, String, Format), Refusal> {
-    let doc = match (which.text, which.url, which.doc) {
-        (Some(text), None, None) => {
-            let format = ask::format_named(which.format.as_deref())?;
-            return Ok(("the text".to_owned(), text, format));
-        }
-        (None, Some(url), None) => named(snapshot, &url)?,
-        (None, None, Some(doc)) => numbered(snapshot, doc)?,
-        _ => {
-            return Err(Refusal::bad(
-                "a document is given by one of `text`, `url` and `doc`",
-            ));
-        }
+    let doc = match which {
+        Which::Text(text) => return Ok(("the text".to_owned(), text, Format::Auto)),
+        Which::Url(url) => named(snapshot, &url)?,
+        Which::Doc(doc) => numbered(snapshot, doc)?,
     };
     let (name, text) = text_again(snapshot, doc)?;
     // What was stripped once is text.

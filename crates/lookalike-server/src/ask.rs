@@ -2,6 +2,7 @@
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, Query};
+use axum::http::Uri;
 use axum::http::request::Parts;
 use lookalike::core::recipe::Recipe;
 use lookalike::corpus::document::{Document, Format, Reading};
@@ -22,10 +23,33 @@ impl<T: DeserializeOwned> FromRequestParts<Shared> for Params<T> {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Params<T>, Refusal> {
-        match Query::try_from_uri(&parts.uri) {
-            Ok(Query(params)) => Ok(Params(params)),
-            Err(wrong) => Err(Refusal::bad(wrong.body_text())),
-        }
+        params(&parts.uri).map(Params)
+    }
+}
+
+/// The same from a form, which sends fields that were left empty too: they are not given.
+pub(crate) struct Filled<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Shared> for Filled<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Filled<T>, Refusal> {
+        let all = parts.uri.query().unwrap_or_default().split('&');
+        let is_empty = |field: &&str| {
+            field
+                .split_once('=')
+                .is_some_and(|(_, value)| value.is_empty())
+        };
+        let filled: Vec<&str> = all.filter(|field| !is_empty(field)).collect();
+        let uri = format!("/?{}", filled.join("&")).parse();
+        params(&uri.map_err(|_| Refusal::bad("the form cannot be read"))?).map(Filled)
+    }
+}
+
+fn params<T: DeserializeOwned>(uri: &Uri) -> Result<T, Refusal> {
+    match Query::try_from_uri(uri) {
+        Ok(Query(params)) => Ok(params),
+        Err(wrong) => Err(Refusal::bad(wrong.body_text())),
     }
 }
 
@@ -82,9 +106,8 @@ impl FindParams {
 
 /// What a document is taken for.
 pub(crate) fn format_named(name: Option<&str>) -> Result<Format, Refusal> {
-    let name = name.filter(|name| !name.is_empty()).unwrap_or("auto");
     let wrong = |_| Refusal::bad("`format` is auto, html or text");
-    name.parse().map_err(wrong)
+    name.unwrap_or("auto").parse().map_err(wrong)
 }
 
 /// A whole body, within the limit of decoded bytes.

@@ -52,23 +52,12 @@ pub(crate) struct BoardParams {
     #[serde(default)]
     pub(crate) sort: Sort,
     pub(crate) host: Option<String>,
-    /// Empty where a form leaves it so.
-    #[serde(default, deserialize_with = "empty_is_none")]
     pub(crate) min_size: Option<u32>,
-    #[serde(default, deserialize_with = "empty_is_none")]
     pub(crate) max_size: Option<u32>,
     pub(crate) flag: Option<String>,
     #[serde(default)]
     pub(crate) offset: usize,
     pub(crate) limit: Option<usize>,
-}
-
-fn empty_is_none<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
-    let text = String::deserialize(from)?;
-    if text.is_empty() {
-        return Ok(None);
-    }
-    text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 /// A page of something.
@@ -129,7 +118,7 @@ pub(crate) fn clustering(snapshot: &Snapshot) -> Result<(&StoredClustering, &Clu
 pub(crate) fn board(snapshot: &Snapshot, params: &BoardParams) -> Result<Board, Refusal> {
     let (stored, clustering) = clustering(snapshot)?;
     let limit = limit(params.limit, 50)?;
-    let mark = match params.flag.as_deref().filter(|name| !name.is_empty()) {
+    let mark = match params.flag.as_deref() {
         None => None,
         Some("any") => Some(u32::MAX),
         Some(name) => {

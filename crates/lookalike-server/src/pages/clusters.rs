@@ -7,7 +7,7 @@ use axum::extract::State;
 
 use super::{Menu, Page, show};
 use crate::Shared;
-use crate::ask::Params;
+use crate::ask::Filled;
 use crate::board::{self, Board, BoardParams, Sort};
 use crate::words::{self, count};
 
@@ -39,7 +39,7 @@ const ROWS: usize = 50;
 
 pub(super) async fn page(
     State(service): State<Shared>,
-    Params(params): Params<BoardParams>,
+    Filled(params): Filled<BoardParams>,
 ) -> Page {
     let snapshot = service.newest.snapshot();
     let asked = BoardParams {
