@@ -5,7 +5,7 @@ CARGO ?= cargo
 CORPORA ?= ../shared/corpora
 LOOKALIKE = target/release/lookalike
 
-.PHONY: demo build test lint unit clients doc fuzz-build truth bench bench-peers bench-scale bench-find surprise soak avx512
+.PHONY: demo build test lint unit clients screenshots doc fuzz-build truth bench bench-peers bench-scale bench-find surprise soak avx512
 
 demo: build
 	@sh demo/tour.sh $(LOOKALIKE)
@@ -34,6 +34,10 @@ clients: build
 	LOOKALIKE=$(LOOKALIKE) \
 	  LOOKALIKE_CORPORA="$$(if [ -d '$(CORPORA)' ]; then cd '$(CORPORA)' && pwd; fi)" \
 	  sh scripts/clients
+
+# docs/screenshots, by Chromium, of the crawl that ships with the source.
+screenshots: build
+	LOOKALIKE=$(LOOKALIKE) sh scripts/clients screenshots
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

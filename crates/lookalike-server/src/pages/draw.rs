@@ -12,7 +12,7 @@ const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 46.0;
 const BOTTOM: f64 = 36.0;
 const TOP: f64 = 12.0;
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 20.0;
 
 /// A bar: what it stands for, how high.
 pub(super) struct Bar {
