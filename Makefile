@@ -5,7 +5,7 @@ CARGO ?= cargo
 CORPORA ?= ../shared/corpora
 LOOKALIKE = target/release/lookalike
 
-.PHONY: demo build test lint unit clients screenshots doc fuzz-build truth bench bench-peers bench-scale bench-find surprise soak avx512
+.PHONY: demo build test lint unit clients load screenshots doc fuzz-build truth bench bench-peers bench-scale bench-find surprise soak avx512
 
 demo: build
 	@sh demo/tour.sh $(LOOKALIKE)
@@ -34,6 +34,11 @@ clients: build
 	LOOKALIKE=$(LOOKALIKE) \
 	  LOOKALIKE_CORPORA="$$(if [ -d '$(CORPORA)' ]; then cd '$(CORPORA)' && pwd; fi)" \
 	  sh scripts/clients
+
+# A service under load, by wrk: COLLECTION=… QUERIES=….jsonl SECONDS=… RECORD=….
+load: build
+	LOOKALIKE=$(LOOKALIKE) COLLECTION="$(COLLECTION)" QUERIES="$(QUERIES)" SECONDS="$(SECONDS)" RECORD="$(RECORD)" \
+	  sh scripts/clients service_load
 
 # docs/screenshots, by Chromium, of the crawl that ships with the source.
 screenshots: build

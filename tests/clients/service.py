@@ -49,6 +49,11 @@ class Service:
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("RssAnon:")[1].split()[0]) / 1024
 
+    def processor(self):
+        """Seconds of processor time so far."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def files(self):
         """What its descriptors are of."""
         names = []
