@@ -3,6 +3,7 @@
 import pathlib
 import sys
 
+from browser import PHONE, chromium, opened
 from common import ROOT, folder
 from service import Service, demo, is_there
 
@@ -13,8 +14,6 @@ PAGE = "https://docs.example.org/current/queries-with.html"
 def main():
     if not is_there("chromium"):
         sys.exit(1)
-    from browser import PHONE, chromium, opened
-
     out = ROOT / "docs" / "screenshots"
     out.mkdir(exist_ok=True)
     with folder() as work, Service(demo(pathlib.Path(work) / "manual.lk")) as service, chromium() as browser:

@@ -419,7 +419,8 @@ def crawl(service):
     queue += [f"/clusters?host={quote(nasty, safe='')}" for nasty in NASTY]
     queue += [f"/{quote(nasty, safe='')}" for nasty in NASTY]
     queue += [f"/{kind}/{quote(NASTY[0], safe='')}" for kind in ("documents", "clusters", "static", "found")]
-    queue += [f"/{name}={quote(NASTY[1], safe='')}" for name in ("clusters?flag", "clusters?sort", "clusters?min_size", "pair?a", "lookup?doc")]
+    fields = ("clusters?flag", "clusters?sort", "clusters?min_size", "pair?a", "lookup?doc")
+    queue += [f"/{field}={quote(NASTY[1], safe='')}" for field in fields]
     while queue:
         path = queue.pop(0)
         if path in seen or len(seen) > 400:
