@@ -1,9 +1,13 @@
 """Sweeps are added to a collection while it is served: every answer is of one whole generation, the
-newest is seen at once, and nothing of the old ones stays behind."""
+newest is seen at once, and nothing of the old ones stays behind.
+
+SECONDS makes it go on for so long with small sweeps, and 16 clients in place of 4.
+"""
 
 import concurrent.futures
 import contextlib
 import json
+import os
 import pathlib
 import threading
 import time
@@ -11,7 +15,8 @@ import time
 from common import CRAWL, add, folder, words
 from service import Service
 
-THREADS = 4
+SECONDS = int(os.environ.get("SECONDS") or 0)
+THREADS = 16 if SECONDS else 4
 
 
 def main():
@@ -29,22 +34,36 @@ def main():
                 is_over = threading.Event()
                 asking = [pool.submit(ask, service, is_over) for _ in range(THREADS)]
                 try:
-                    for warc in CRAWL:
-                        add(collection, warc, "--date", warc.name.removesuffix(".warc.gz"))
+                    for sweep in sweeps(work):
+                        add(collection, sweep)
                         waits.append(until_seen(service, known))
                     time.sleep(1)
                 finally:
                     is_over.set()
                 for one in asking:
                     answers += one.result()
-            check_answers(answers, known)
+            check_answers(answers, known, len(waits))
             assert max(waits) < 2, f"a sweep was seen only after {max(waits):.1f} s"
             descriptors, memory = check_left(service, collection)
-        seen = sorted({generation for generation, _, _ in answers})
+        seen = len({generation for generation, _, _ in answers})
         print(
-            f"sweeps: {len(answers)} answers of generations {seen}, each whole; a sweep is seen after at most "
+            f"sweeps: {len(answers)} answers of {seen} generations, each whole; a sweep is seen after at most "
             f"{max(waits):.1f} s; {descriptors} descriptors and {memory:.0f} MiB at the end"
         )
+
+
+def sweeps(work):
+    """The crawl's, then small ones until the time is over."""
+    end = time.monotonic() + SECONDS
+    yield from CRAWL
+    number = 0
+    while time.monotonic() < end:
+        number += 1
+        path = work / f"{number}.jsonl"
+        texts = (" ".join(words(1000 * number + i, 300)) for i in range(20))
+        path.write_text("".join(json.dumps({"id": f"{number}-{i}", "text": text}) + "\n" for i, text in enumerate(texts)))
+        yield path
+        time.sleep(2)
 
 
 def learn(service, known):
@@ -84,8 +103,8 @@ def ask(service, is_over):
     return answers
 
 
-def check_answers(answers, known):
-    assert len(known) == 1 + len(CRAWL), f"generations {known}"
+def check_answers(answers, known, added):
+    assert len(known) == 1 + added, f"generations {known}"
     for generation, documents, matches in answers:
         assert known.get(generation) == documents, f"{documents} documents in generation {generation} of {known}"
         assert matches == [0], f"the first document is found as {matches}"

@@ -158,11 +158,14 @@ pub(crate) fn sought(
 /// The number of a document that goes by a name.
 pub(crate) fn named(snapshot: &Snapshot, name: &str) -> Result<u32, Refusal> {
     let found = snapshot.collection().newest_named(name)?;
-    found.ok_or_else(|| {
-        let shown = words::excerpt(name, 200);
-        Refusal::not_found(format!("there is no document `{shown}`"))
-            .hint("give a URL or an id just as it stood in the input")
-    })
+    found.ok_or_else(|| unknown(name))
+}
+
+/// That there is no document of a name.
+pub(crate) fn unknown(name: &str) -> Refusal {
+    let shown = words::excerpt(name, 200);
+    Refusal::not_found(format!("there is no document `{shown}`"))
+        .hint("give a URL or an id just as it stood in the input")
 }
 
 /// A document by its number.

@@ -121,6 +121,10 @@ pub fn serve(
     if !options.listen.ip().is_loopback() && options.token.is_none() {
         return Err(ServeError::NeedsToken(options.listen));
     }
+    // A collection has some ten files open for each sweep.
+    let mut limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit);
     let newest = Arc::new(Newest::open(folder, options.key.clone())?);
     let threads = options.threads.get();
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -100,6 +100,9 @@ pub struct Named {
     pub url: Option<String>,
     /// When it was captured.
     pub date: Option<String>,
+    /// Where it was read, for a document that has neither.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 impl Named {
@@ -111,18 +114,24 @@ impl Named {
     /// The same for one whose entry is at hand.
     pub fn with(collection: &Collection, doc: u32, entry: &Entry) -> Result<Named, StorageError> {
         let (id, url) = collection.strings(doc, entry)?;
+        let place = match (&id, &url) {
+            (None, None) => Some(collection.place(doc)?.to_string()),
+            _ => None,
+        };
         Ok(Named {
             doc,
+            place,
             id,
             url,
             date: collection.date(doc, entry).map(rfc3339),
         })
     }
 
-    /// URL, or id, or number.
+    /// URL, or id, or place.
     pub fn title(&self) -> String {
         let name = self.url.as_ref().or(self.id.as_ref());
-        name.cloned()
+        name.or(self.place.as_ref())
+            .cloned()
             .unwrap_or_else(|| format!("document {}", self.doc))
     }
 

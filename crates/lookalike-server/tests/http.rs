@@ -12,6 +12,7 @@ use lookalike::clusters::policy::Policy;
 use lookalike::core::recipe::Recipe;
 use lookalike::corpus::inputs::Inputs;
 use lookalike::corpus::options::ReadOptions;
+use lookalike::corpus::record::Timestamp;
 use lookalike::pairs::judge::Floor;
 use lookalike_server::{Options, serve};
 use serde_json::Value;
@@ -66,6 +67,10 @@ impl Service {
 
     /// Adds documents as a sweep.
     fn sweep(&self, documents: &[(&str, &str)]) {
+        self.dated_sweep(documents, None);
+    }
+
+    fn dated_sweep(&self, documents: &[(&str, &str)], day: Option<i64>) {
         let mut lines = String::new();
         for (url, text) in documents {
             let line = serde_json::json!({ "url": url, "text": text });
@@ -81,7 +86,7 @@ impl Service {
             recipe: Recipe::default(),
             reading: ReadOptions::default(),
             keep_text: false,
-            date: None,
+            date: day.map(|day| Timestamp(day * 86_400)),
             floor: Floor::default(),
             policy: Policy::default(),
             threads: NonZeroUsize::MIN,
@@ -349,6 +354,40 @@ fn a_new_sweep_is_seen_without_a_restart() {
     );
     assert_eq!(service.get("/found/http://a.example/rose").status, 404);
     assert_eq!(service.get("/found/http://nobody.example/").status, 404);
+}
+
+#[test]
+fn a_page_is_where_it_was_seen_last() {
+    let service = Service::start(None);
+    let moved =
+        "a page that moved from its old address to a new one and kept nearly all of its words";
+    // The later sweep is added first.
+    service.dated_sweep(
+        &[
+            ("http://a.example/new", moved),
+            ("http://a.example/日", moved),
+        ],
+        Some(200),
+    );
+    service.dated_sweep(
+        &[("http://a.example/older", &format!("{moved} on the way"))],
+        Some(100),
+    );
+    let seen = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        service.get("/api/v1/collection").json()["generation"] == 3
+    });
+    assert!(seen);
+    let to = |path: &str| {
+        let answer = service.get(path);
+        (answer.status, answer.header("location").map(str::to_owned))
+    };
+    let new = Some("http://a.example/new".to_owned());
+    assert_eq!(to("/found/http://a.example/older"), (302, new.clone()));
+    assert_eq!(to("/found/http://a.example/new"), (302, new));
+    let encoded = (302, Some("http://a.example/%E6%97%A5".to_owned()));
+    assert_eq!(to("/found/http://a.example/%E6%97%A5"), encoded);
+    assert_eq!(to("/found/http%3A%2F%2Fa.example%2F%E6%97%A5"), encoded);
 }
 
 #[test]

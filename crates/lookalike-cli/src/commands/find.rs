@@ -43,7 +43,7 @@ pub(crate) struct FindArgs {
 
     /// At most so many matches for each document
     #[arg(long, value_name = "N", default_value = "10")]
-    top: usize,
+    top: std::num::NonZeroUsize,
 
     /// Find what resembles it by so much [default: 0.3, unless --min-containment is given]
     #[arg(long, value_name = "R", value_parser = threshold)]
@@ -80,13 +80,13 @@ impl FindArgs {
                 hint: String::new(),
             },
         })?;
-        let options = FindOptions::new(self.top, self.min_resemblance, self.min_containment);
+        let options = FindOptions::new(self.top.get(), self.min_resemblance, self.min_containment);
         let mut found_any = false;
         let mut out = text::stdout();
-        let queries = self.queries(&finder, global)?;
+        let (queries, is_rejected) = self.queries(&finder, global)?;
         let (names, queries): (Vec<String>, Vec<Query>) = queries.into_iter().unzip();
         let found = finder.find_all(&queries, &options).map_err(damaged)?;
-        for (name, matches) in names.iter().zip(&found) {
+        for ((name, query), matches) in names.iter().zip(&queries).zip(&found) {
             found_any |= !matches.is_empty();
             let rows: Result<Vec<Found>, StorageError> =
                 matches.iter().map(|one| Found::of(&finder, one)).collect();
@@ -95,9 +95,7 @@ impl FindArgs {
             if global.json {
                 for row in &rows {
                     let mut line = json!(row);
-                    if is_one_of_many {
-                        line["query"] = json!(name);
-                    }
+                    line["query"] = json!(name);
                     writeln!(out, "{line}")?;
                 }
             } else {
@@ -108,10 +106,22 @@ impl FindArgs {
             }
             if matches.is_empty() && !global.quiet {
                 note(global, &format!("nothing in the collection is like {name}"));
+                let kind = finder.recipe().sketch;
+                if let Some(length) = query.may_be_missed_in(kind).filter(|_| self.url.is_none()) {
+                    let length = text::count(length);
+                    note(
+                        global,
+                        &format!(
+                            "documents of more than {length} shingles may hold it all the same: they keep too few samples to tell (add --samples keeps more)"
+                        ),
+                    );
+                }
             }
         }
         out.flush()?;
-        Ok(if found_any {
+        Ok(if is_rejected {
+            Exit::Rejected
+        } else if found_any {
             Exit::Done
         } else {
             Exit::NotFound
@@ -126,8 +136,12 @@ impl FindArgs {
         }
     }
 
-    /// What is looked for, with its name.
-    fn queries(&self, finder: &Finder, global: Global) -> Result<Vec<(String, Query)>, Stop> {
+    /// What is looked for, with its name, and whether something of it cannot be.
+    fn queries(
+        &self,
+        finder: &Finder,
+        global: Global,
+    ) -> Result<(Vec<(String, Query)>, bool), Stop> {
         if let Some(url) = &self.url {
             let damaged =
                 |error: StorageError| Failure::from_collection(&self.collection, &error.into());
@@ -138,12 +152,29 @@ impl FindArgs {
                 hint: "give a URL or an id just as it stands in the input".to_owned(),
             })?;
             let query = finder.query_of(asked, self.reread()).map_err(damaged)?;
-            return Ok(vec![(text::excerpt(url, 200), query)]);
+            return Ok((vec![(text::excerpt(url, 200), query)], false));
         }
         let mut sketcher = finder.sketcher();
-        let documents = self.documents.iter();
-        let queries = documents.map(|path| self.query(finder, path, &mut sketcher, global));
-        Ok(queries.collect::<Result<_, Failure>>()?)
+        let (mut queries, mut is_rejected) = (Vec::new(), false);
+        for path in &self.documents {
+            match self.query(finder, path, &mut sketcher, global) {
+                Ok(query) => queries.push(query),
+                Err(failure) if self.documents.len() == 1 => return Err(failure.into()),
+                Err(failure) => {
+                    failure.show();
+                    is_rejected = true;
+                }
+            }
+        }
+        if queries.is_empty() {
+            return Err(Failure {
+                exit: Exit::NothingUsable,
+                message: "none of the documents can be looked for".to_owned(),
+                hint: String::new(),
+            }
+            .into());
+        }
+        Ok((queries, is_rejected))
     }
 
     fn query(

@@ -17,7 +17,7 @@ use crate::ask::{self, Params, named, numbered, sought};
 use crate::refusal::Refusal;
 use crate::state::Snapshot;
 use crate::wire::Found;
-use crate::words::{counted, excerpt};
+use crate::words::{count, counted, excerpt};
 
 /// The longest text that is sent back with the answer, so that it can be compared.
 const SENT_BACK: usize = 256 << 10;
@@ -39,6 +39,8 @@ struct Answer {
     what: String,
     samples: String,
     matches: Vec<Found>,
+    /// From how many shingles on documents may hold it unseen.
+    unseen_from: Option<String>,
     /// The number of the document, where it is one of the collection.
     doc: Option<u32>,
     /// Whether a pasted text can be sent along to be compared.
@@ -170,6 +172,9 @@ fn answer(
         what,
         samples: counted(query.samples(), "sample"),
         matches: look(snapshot, query, &options)?,
+        unseen_from: query
+            .may_be_missed_in(snapshot.finder.recipe().sketch)
+            .map(count),
         doc: None,
         can_compare: false,
         is_exact: reread == Reread::Always,

@@ -425,7 +425,8 @@ impl<'a> Run<'a> {
             representative,
             marks,
             lowest: resemblances[0],
-            median: resemblances[resemblances.len() / 2],
+            // The representative, which is the last, is not compared with itself.
+            median: resemblances[(resemblances.len() - 1) / 2],
         })
     }
 

@@ -197,7 +197,7 @@ pub struct Quality {
     pub marks: u32,
     /// The lowest resemblance of a member to the representative.
     pub lowest: f64,
-    /// The median.
+    /// The median of all but the representative.
     pub median: f64,
 }
 

@@ -133,6 +133,22 @@ impl Query {
         self.samples.len()
     }
 
+    /// The length in shingles from which on documents may hold all of it and share no
+    /// sample with it, once in twenty times; nothing where that cannot be told.
+    pub fn may_be_missed_in(&self, kind: SketchKind) -> Option<u64> {
+        let shingles = (self.samples.len() as u64) << self.level.min(40);
+        match kind {
+            // A long document keeps half the samples at least, and the chance to meet none
+            // of three that are expected is e^-3.
+            SketchKind::Nested { samples } => {
+                let samples = samples as u64; // up to these a document keeps all
+                Some(samples.max(shingles.saturating_mul(samples) / 6))
+            }
+            SketchKind::Mod { .. } => (self.samples.len() < 3).then_some(0),
+            _ => None,
+        }
+    }
+
     /// What its samples are found under.
     fn keys(&self, kind: SketchKind) -> impl Iterator<Item = u64> {
         let samples = self.samples.iter().enumerate();
@@ -205,6 +221,9 @@ impl Match {
 
     /// Exact resemblance and both containments, where they are known.
     pub fn exact(&self) -> Option<[f64; 3]> {
+        if self.grade <= Grade::Lexical {
+            return Some([1.0; 3]); // all tokens are the same
+        }
         let known = |measure| self.best().exact(measure, self.kind);
         Some([
             known(Measure::Resemblance)?,
@@ -693,7 +712,7 @@ fn rank(pair: &Pair, kind: SketchKind) -> f64 {
     if in_doc >= HOLDS {
         return 1.0 + in_doc;
     }
-    resemblance.max(0.5 * in_doc).max(0.5 * in_query)
+    in_doc.max(0.5 * in_query)
 }
 
 /// How a document is a copy of the one looked for, if it is.
