@@ -22,7 +22,6 @@ use lookalike::corpus::inputs::Inputs;
 use lookalike::corpus::options::ReadOptions;
 use lookalike::corpus::read::read_source;
 use lookalike::pairs::Pair;
-use lookalike::pairs::judge::Floor;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -60,13 +59,9 @@ pub(crate) fn options(files: &Files<'_>, recipe: &Recipe) -> AddOptions {
             text_field: files.text_field.to_owned(),
             ..ReadOptions::default()
         },
-        keep_text: false,
-        date: None,
-        floor: Floor::default(),
-        policy: Policy::default(),
         threads: NonZeroUsize::new(2).unwrap_or(NonZeroUsize::MIN),
         memory: 512 << 20,
-        scratch: None,
+        ..AddOptions::default()
     }
 }
 

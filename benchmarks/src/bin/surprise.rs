@@ -16,12 +16,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use lookalike::add::{AddOptions, add};
-use lookalike::clusters::policy::Policy;
 use lookalike::collection::Collection;
-use lookalike::core::recipe::Recipe;
 use lookalike::corpus::inputs::Inputs;
-use lookalike::corpus::options::ReadOptions;
-use lookalike::pairs::judge::Floor;
 use lookalike_testkit::texts::{line, words};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -200,15 +196,9 @@ fn child(name: &str, size: u64, folder: &Path) -> Result<ExitCode> {
     }
     file.into_inner()?.sync_all()?;
     let mut options = AddOptions {
-        recipe: Recipe::default(),
-        reading: ReadOptions::default(),
-        keep_text: false,
-        date: None,
-        floor: Floor::default(),
-        policy: Policy::default(),
         threads: NonZeroUsize::new(2).context("two")?,
         memory: 512 << 20,
-        scratch: None,
+        ..AddOptions::default()
     };
     if name == "long" {
         options.reading.limits.document = 1 << 30;

@@ -24,7 +24,7 @@ use crate::board::{self, Board, BoardParams, ClusterPage, PageParams};
 use crate::compared::{Compared, Side};
 use crate::refusal::Refusal;
 use crate::state::Snapshot;
-use crate::wire::{Found, MemberRow, Named};
+use crate::wire::{self, Found, MemberRow, Named};
 
 /// What the service can be asked, as `OpenAPI` 3.1.
 const DESCRIPTION: &str = include_str!("../static/openapi.json");
@@ -70,18 +70,7 @@ fn described(snapshot: &Snapshot) -> Value {
     let clusterings: Vec<Value> = state
         .clusterings
         .iter()
-        .map(|stored| {
-            let summary = &stored.summary;
-            json!({
-                "policy": stored.policy.to_string(),
-                "documents": summary.documents,
-                "clusters": summary.clusters,
-                "clustered_documents": summary.clustered_documents,
-                "identical_only_clusters": summary.identical_only_clusters,
-                "largest": summary.largest,
-                "flagged": summary.flagged,
-            })
-        })
+        .map(|stored| wire::clustering(&stored.policy, &stored.summary))
         .collect();
     json!({
         "documents": collection.documents(),

@@ -239,7 +239,7 @@ pub(crate) fn cluster(
             .hint("clusters go by the number of their first document, and may change with a sweep")
     })?;
     let docs = clustering.roster(cluster)?;
-    let whys = explain(snapshot.collection(), clustering, &docs)?;
+    let whys = explain(snapshot.collection(), &snapshot.pairs, clustering, &docs)?;
     // Sorting by likeness needs no names, which are looked up for one page.
     let collection = snapshot.collection();
     let kind = collection.sketch_kind();

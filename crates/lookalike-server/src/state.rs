@@ -1,8 +1,8 @@
 //! One generation of the collection, and the newest of them.
 //!
 //! A request takes the snapshot once and asks nothing else, so its answer belongs to one
-//! whole generation. Files that a later generation no longer has stay readable: a
-//! snapshot holds them open.
+//! whole generation. Files that a later generation may do without, clusters and pairs, a
+//! snapshot holds open; those of a sweep stay.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use lookalike::clusters::sizes::Sizes;
 use lookalike::clusters::table::Clustering;
-use lookalike::collection::Collection;
 use lookalike::collection::state::StoredClustering;
+use lookalike::collection::{Collection, CollectionError, Pairs};
 use lookalike::core::seed::Key;
 use lookalike::core::sketcher::Sketcher;
 use lookalike::find::{FindError, Finder};
@@ -24,6 +24,7 @@ use crate::hosts::Hosts;
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) finder: Finder,
+    pub(crate) pairs: Pairs,
     /// Kept from query to query with their buffers.
     sketchers: Mutex<Vec<Sketcher>>,
     figures: OnceLock<Figures>,
@@ -43,8 +44,10 @@ pub(crate) struct Figures {
 
 impl Snapshot {
     fn open(folder: &Path, key: Option<&Key>) -> Result<Snapshot, FindError> {
+        let finder = Finder::open(folder, key)?;
         Ok(Snapshot {
-            finder: Finder::open(folder, key)?,
+            pairs: finder.collection().pairs().map_err(CollectionError::from)?,
+            finder,
             sketchers: Mutex::default(),
             figures: OnceLock::new(),
             hosts: OnceLock::new(),
@@ -85,7 +88,7 @@ impl Snapshot {
             figures.sizes = Sizes::of(clustering, &stored.summary)?;
         }
         let kind = self.collection().sketch_kind();
-        self.collection().each_pair(|pair| {
+        self.pairs.each(|pair| {
             if let Some(value) = pair.value(Measure::Resemblance, kind) {
                 #[expect(
                     clippy::cast_possible_truncation,

@@ -1,8 +1,10 @@
 //! The shapes of JSON that the service and the commands share.
 
+use lookalike::clusters::policy::Policy;
 use lookalike::clusters::table::Member;
 use lookalike::collection::Collection;
 use lookalike::collection::entry::{Entry, Grade};
+use lookalike::collection::state::Summary;
 use lookalike::core::estimate::Estimate;
 use lookalike::corpus::date::rfc3339;
 use lookalike::find::{Finder, Match};
@@ -87,6 +89,21 @@ pub fn measure(exact: Option<f64>, estimated: Option<Estimate>) -> Value {
         out.insert("estimate".to_owned(), json!(Share::new(estimated, None)));
     }
     Value::Object(out)
+}
+
+/// What a clustering came to.
+pub fn clustering(policy: &Policy, summary: &Summary) -> Value {
+    json!({
+        "policy": policy.to_string(),
+        "documents": summary.documents,
+        "clusters": summary.clusters,
+        "clustered_documents": summary.clustered_documents,
+        "identical_only_clusters": summary.identical_only_clusters,
+        "largest": summary.largest,
+        "flagged": summary.flagged,
+        "verified": summary.verified,
+        "by_estimate": summary.by_estimate,
+    })
 }
 
 /// What a document goes by.

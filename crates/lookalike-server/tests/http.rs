@@ -8,12 +8,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use lookalike::add::{AddOptions, add};
-use lookalike::clusters::policy::Policy;
-use lookalike::core::recipe::Recipe;
 use lookalike::corpus::inputs::Inputs;
-use lookalike::corpus::options::ReadOptions;
 use lookalike::corpus::record::Timestamp;
-use lookalike::pairs::judge::Floor;
 use lookalike_server::{Options, serve};
 use serde_json::Value;
 
@@ -83,15 +79,9 @@ impl Service {
             .join(format!("{}.jsonl", documents[0].0.len()));
         std::fs::write(&path, lines).expect("written");
         let options = AddOptions {
-            recipe: Recipe::default(),
-            reading: ReadOptions::default(),
-            keep_text: false,
             date: day.map(|day| Timestamp(day * 86_400)),
-            floor: Floor::default(),
-            policy: Policy::default(),
-            threads: NonZeroUsize::MIN,
             memory: 64 << 20,
-            scratch: None,
+            ..AddOptions::default()
         };
         let inputs = Inputs::expand(&[Path::new(&path)], &options.reading);
         add(&self.collection(), &inputs, &options, &mut |_| {}).expect("added");

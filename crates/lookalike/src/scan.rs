@@ -28,7 +28,6 @@ use crate::collection::state::Counts;
 use crate::collection::{Collection, CollectionError};
 use crate::corpus::inputs::{Inputs, SourceKind};
 use crate::corpus::options::ReadOptions;
-use crate::pairs::judge::Floor;
 use crate::pairs::{Basis, Measure};
 use crate::storage::disk::Disk;
 use crate::storage::{Storage, StorageError};
@@ -166,13 +165,10 @@ pub fn scan(
             by_place: true,
             ..options.reading.clone()
         },
-        keep_text: false,
-        date: None,
-        floor: Floor::default(),
         policy,
         threads: options.threads,
         memory: options.memory.max(LEAST_MEMORY),
-        scratch: None,
+        ..AddOptions::default()
     };
     let temporary = std::env::temp_dir();
     let work = Work::make(options.scratch.as_deref().unwrap_or(&temporary))?;

@@ -7,18 +7,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lookalike::add::{AddError, AddOptions, Event, Report, add};
-use lookalike::clusters::policy::Policy;
 use lookalike::collection::Collection;
 use lookalike::collection::state::Counts;
 use lookalike::core::recipe::{Recipe, SketchKind};
 use lookalike::corpus::inputs::Inputs;
 use lookalike::corpus::record::{Refused, Timestamp, When};
 use lookalike::corpus::unusable::shown;
-use lookalike::pairs::judge::Floor;
 use serde_json::{Value, json};
 
 use crate::args::{Global, InputArgs, MachineArgs, RecipeArgs};
 use crate::failure::{Exit, Failure, Stop};
+use crate::input::note;
 use crate::output::progress::Progress;
 use crate::output::{file, text};
 
@@ -112,11 +111,10 @@ impl AddArgs {
             reading,
             keep_text: self.keep_text,
             date: self.date,
-            floor: Floor::default(),
-            policy: Policy::default(),
             threads: self.machine.threads(),
             memory: self.machine.memory()?,
             scratch: self.machine.scratch.clone(),
+            ..AddOptions::default()
         };
         let inputs = Inputs::expand(&self.inputs, &options.reading);
         let sources = inputs.sources.iter().map(|source| source.path.as_path());
@@ -162,6 +160,15 @@ impl AddArgs {
             out.flush()?;
         } else if !global.quiet {
             say(&self.collection, &report, &seconds, peak);
+        }
+        if self.keep_text && report.counts.again > 0 {
+            let again = text::counted(report.counts.again, "document");
+            note(
+                global,
+                &format!(
+                    "{again} of this sweep were known before: --keep-text keeps the texts of new ones only"
+                ),
+            );
         }
         let rejected: u64 = report.counts.rejected.values().sum();
         let is_fine = rejected == 0

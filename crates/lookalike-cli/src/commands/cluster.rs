@@ -7,7 +7,7 @@ use clap::Args;
 use lookalike::clusters::policy::{Link, Policy, Verify};
 use lookalike::clusters::{ClusterOptions, recluster};
 use lookalike::collection::state::StoredClustering;
-use serde_json::json;
+use lookalike_server::wire;
 
 use crate::args::{Global, KeyArgs, MachineArgs, threshold};
 use crate::collection::open;
@@ -121,7 +121,7 @@ impl ClusterArgs {
             crate::commands::export::summary_from(&self.collection, &made, self.min_size)?;
         let mut out = text::stdout();
         if global.json {
-            writeln!(out, "{}", summary_json(&made, &summary))?;
+            writeln!(out, "{}", wire::clustering(&made.policy, &summary))?;
         } else {
             write!(out, "{}", summary_text(&made, &summary))?;
         }
@@ -136,23 +136,6 @@ impl ClusterArgs {
 /// What sketches do not see.
 pub(crate) const FEW_SAMPLES: &str = "a short text within one many times as long may have no \
     sample in common with it, and is not found then; `add --samples` keeps more of each";
-
-pub(crate) fn summary_json(
-    made: &StoredClustering,
-    summary: &lookalike::collection::state::Summary,
-) -> serde_json::Value {
-    json!({
-        "policy": made.policy.to_string(),
-        "documents": summary.documents,
-        "clusters": summary.clusters,
-        "clustered_documents": summary.clustered_documents,
-        "identical_only_clusters": summary.identical_only_clusters,
-        "largest": summary.largest,
-        "flagged": summary.flagged,
-        "verified": summary.verified,
-        "by_estimate": summary.by_estimate,
-    })
-}
 
 fn summary_text(
     made: &StoredClustering,

@@ -15,7 +15,6 @@ use lookalike::dedup::{
     DedupError, DedupOptions, Deduped, Form, Keep, Named, Outputs, Removed, Watch, dedup,
     work_folder,
 };
-use lookalike::pairs::judge::Floor;
 use lookalike::shards::{Existing, ShardFault};
 use serde_json::{Value, json};
 
@@ -109,13 +108,11 @@ impl DedupArgs {
             add: AddOptions {
                 recipe: self.chosen_recipe()?,
                 reading: self.reading.options(&self.recipe.shingles),
-                keep_text: false,
-                date: None,
-                floor: Floor::default(),
                 policy: self.policy.policy(),
                 threads: self.machine.threads(),
                 memory: self.machine.memory()?,
                 scratch: self.machine.scratch.clone(),
+                ..AddOptions::default()
             },
             keep: match self.keep {
                 KeepName::First => Keep::First,

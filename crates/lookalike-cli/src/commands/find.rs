@@ -102,7 +102,13 @@ impl FindArgs {
                 if is_one_of_many {
                     writeln!(out, "{name}")?;
                 }
-                write!(out, "{}", table(&rows, self.exact))?;
+                write!(out, "{}", table(&rows, self.exact && query.knows_all()))?;
+            }
+            if self.exact && !query.knows_all() {
+                note(
+                    global,
+                    &format!("the source of {name} is gone or changed: figures are estimates"),
+                );
             }
             if matches.is_empty() && !global.quiet {
                 note(global, &format!("nothing in the collection is like {name}"));
@@ -170,7 +176,7 @@ impl FindArgs {
             return Err(Failure {
                 exit: Exit::NothingUsable,
                 message: "none of the documents can be looked for".to_owned(),
-                hint: String::new(),
+                hint: "each of them is told above".to_owned(),
             }
             .into());
         }

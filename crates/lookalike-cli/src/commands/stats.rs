@@ -12,6 +12,7 @@ use lookalike::collection::state::{Counts, Sweep};
 use lookalike::corpus::date::rfc3339;
 use lookalike::corpus::record::Timestamp;
 use lookalike::storage::StorageError;
+use lookalike_server::wire;
 use serde_json::{Map, Value, json};
 
 use crate::args::Global;
@@ -201,7 +202,7 @@ fn as_json(collection: &Collection, sizes: &[Sizes], seconds: &Map<String, Value
                     "clusters": row.clusters, "documents": row.documents,
                 })
             });
-            let mut out = crate::commands::cluster::summary_json(stored, &stored.summary);
+            let mut out = wire::clustering(&stored.policy, &stored.summary);
             out["sizes"] = rows.collect();
             out
         })

@@ -12,16 +12,13 @@ use tempfile::TempDir;
 
 use super::intake::Intake;
 use super::{AddError, AddOptions, Event, Report, add_in};
-use crate::clusters::policy::Policy;
 use crate::collection::journal::load_journal;
 use crate::collection::manifest::{collect_garbage, latest};
 use crate::collection::state::State;
 use crate::collection::verify::verify;
 use crate::collection::{Collection, CollectionError};
-use crate::core::recipe::Recipe;
 use crate::corpus::inputs::Inputs;
 use crate::corpus::options::ReadOptions;
-use crate::pairs::judge::Floor;
 use crate::storage::Storage;
 use crate::storage::sim::{Crash, Failure, Names, SimFs, Tails, Times};
 
@@ -30,15 +27,10 @@ const TIGHT: u64 = 1 << 10;
 
 pub(crate) fn options(threads: usize, memory: u64) -> AddOptions {
     AddOptions {
-        recipe: Recipe::default(),
-        reading: ReadOptions::default(),
         keep_text: true,
-        date: None,
-        floor: Floor::default(),
-        policy: Policy::default(),
         threads: NonZeroUsize::new(threads).unwrap(),
         memory,
-        scratch: None,
+        ..AddOptions::default()
     }
 }
 

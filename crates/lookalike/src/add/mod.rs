@@ -84,6 +84,23 @@ pub struct AddOptions {
     pub scratch: Option<PathBuf>,
 }
 
+impl Default for AddOptions {
+    /// The default recipe and policy, one thread, 256 MiB.
+    fn default() -> AddOptions {
+        AddOptions {
+            recipe: Recipe::default(),
+            reading: ReadOptions::default(),
+            keep_text: false,
+            date: None,
+            floor: Floor::default(),
+            policy: Policy::default(),
+            threads: NonZeroUsize::MIN,
+            memory: 256 << 20,
+            scratch: None,
+        }
+    }
+}
+
 /// The least memory that makes sense: buffers alone need some of it.
 pub const LEAST_MEMORY: u64 = 16 << 20;
 

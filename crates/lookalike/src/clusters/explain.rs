@@ -10,10 +10,11 @@
 
 use hashbrown::{HashMap, HashSet};
 use lookalike_core::components::DisjointSets;
+use lookalike_core::recipe::SketchKind;
 
 use super::table::Clustering;
-use crate::collection::Collection;
 use crate::collection::entry::Grade;
+use crate::collection::{Collection, Pairs};
 use crate::pairs::{Measure, Pair};
 use crate::storage::StorageError;
 
@@ -36,6 +37,7 @@ pub const MOST_EXPLAINED: usize = 20_000;
 /// Why each of the documents of a cluster is in it, in their order. O(pairs · log pairs).
 pub fn explain(
     collection: &Collection,
+    pairs: &Pairs,
     clustering: &Clustering,
     docs: &[u32],
 ) -> Result<Vec<Why>, StorageError> {
@@ -60,7 +62,12 @@ pub fn explain(
     } else {
         // A copy that stands for the cluster hangs on its original, like everything else.
         let root = copies.get(&root).map_or(root, |copy| copy.0);
-        tree(collection, &speakers, root)?
+        tree(
+            pairs.of(&speakers)?,
+            collection.sketch_kind(),
+            &speakers,
+            root,
+        )
     };
     let why = |doc: &u32| {
         if *doc == root {
@@ -81,18 +88,17 @@ pub fn explain(
 
 /// For each document the next one towards the root, and their pair.
 fn tree(
-    collection: &Collection,
+    mut pairs: Vec<Pair>,
+    kind: SketchKind,
     docs: &[u32],
     root: u32,
-) -> Result<HashMap<u32, (u32, Pair)>, StorageError> {
-    let kind = collection.sketch_kind();
+) -> HashMap<u32, (u32, Pair)> {
     let places: HashMap<u32, u32> = docs.iter().copied().zip(0..).collect();
     let strength = |pair: &Pair| {
         let value = |measure| pair.value(measure, kind).unwrap_or(0.0);
         let contained = value(Measure::AInB).max(value(Measure::BInA));
         (value(Measure::Resemblance), contained)
     };
-    let mut pairs = collection.pairs_of(docs)?;
     pairs.retain(|pair| places.contains_key(&pair.b));
     pairs.sort_by(|x, y| {
         let ((r, c), (s, d)) = (strength(x), strength(y));
@@ -120,18 +126,14 @@ fn tree(
             }
         }
     }
-    Ok(parents)
+    parents
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::add::{AddOptions, add};
-    use crate::clusters::policy::Policy;
     use crate::corpus::inputs::Inputs;
-    use crate::corpus::options::ReadOptions;
-    use crate::pairs::judge::Floor;
-    use lookalike_core::recipe::Recipe;
 
     #[test]
     fn a_chain_hangs_together_by_its_neighbours() {
@@ -145,17 +147,7 @@ mod tests {
         let lines = texts.map(|text| format!("{}\n", serde_json::json!({ "text": text })));
         let file = folder.path().join("in.jsonl");
         std::fs::write(&file, lines.concat()).expect("a file");
-        let options = AddOptions {
-            recipe: Recipe::default(),
-            reading: ReadOptions::default(),
-            keep_text: false,
-            date: None,
-            floor: Floor::default(),
-            policy: Policy::default(),
-            threads: std::num::NonZeroUsize::MIN,
-            memory: 64 << 20,
-            scratch: None,
-        };
+        let options = AddOptions::default();
         let inputs = Inputs::expand(&[&file], &options.reading);
         let place = folder.path().join("c.lk");
         add(&place, &inputs, &options, &mut |_| {}).expect("documents");
@@ -165,7 +157,8 @@ mod tests {
         let docs = clustering.roster(0).expect("members");
         assert_eq!(docs, [0, 1, 2, 3, 4, 5]);
         let root = clustering.member(0).expect("a member").representative;
-        let whys = explain(&collection, &clustering, &docs).expect("reasons");
+        let pairs = collection.pairs().expect("pairs");
+        let whys = explain(&collection, &pairs, &clustering, &docs).expect("reasons");
         for (&doc, why) in docs.iter().zip(&whys) {
             match why {
                 Why::Representative => assert_eq!(doc, root),

@@ -42,7 +42,7 @@ mod open;
 
 pub mod texts;
 
-pub use open::Collection;
+pub use open::{Collection, Pairs};
 
 #[cfg(test)]
 mod crash_tests;

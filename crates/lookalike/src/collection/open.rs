@@ -239,55 +239,31 @@ impl Collection {
     /// All counted pairs, by later document and then by earlier one.
     pub fn each_pair(
         &self,
-        mut each: impl FnMut(&Pair) -> Result<(), StorageError>,
+        each: impl FnMut(&Pair) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
-        for pairs in self.pair_files()? {
-            let mut stream = pairs.all_records::<Pair>(8)?;
-            while let Some(batch) = stream.next_batch()? {
-                batch.iter().try_for_each(&mut each)?;
-            }
-        }
-        Ok(())
+        self.pairs()?.each(each)
     }
 
-    /// The counted pairs as they stand: sorted in each file, and no later document in two.
-    fn pair_files(&self) -> Result<Vec<BlockReader>, StorageError> {
+    /// The counted pairs, to be looked up. Their files stay open: a later generation may
+    /// do without them.
+    pub fn pairs(&self) -> Result<Pairs, StorageError> {
         let state = self.state();
+        let open = |what: &str, generation| {
+            let entry = self.manifest.file(&file_name(what, generation))?;
+            BlockReader::open(&*self.storage, entry)
+        };
         let recounted = state.recounted.into_iter();
         let since = state.recounted.unwrap_or(0);
         let sweeps = state.sweeps.iter().map(|sweep| sweep.generation);
         let generations = recounted.chain(sweeps.filter(|generation| *generation > since));
-        let open = |generation| {
-            let entry = self.manifest.file(&file_name("pairs", generation))?;
-            BlockReader::open(&*self.storage, entry)
-        };
-        generations.map(open).collect()
-    }
-
-    /// The counted pairs in which some documents are the later one, true values in place
-    /// of estimates where they are known. O(documents · log pairs).
-    pub fn pairs_of(&self, docs: &[u32]) -> Result<Vec<Pair>, StorageError> {
-        let mut pairs = Vec::new();
-        for file in self.pair_files()? {
-            for &doc in docs {
-                of_later(&file, doc, &mut pairs)?;
-            }
-        }
-        if let Some(generation) = self.state().exact {
-            let entry = self.manifest.file(&file_name("exact", generation))?;
-            let file = BlockReader::open(&*self.storage, entry)?;
-            let mut known = Vec::new();
-            for &doc in docs {
-                of_later(&file, doc, &mut known)?;
-            }
-            pairs.append(&mut known);
-        }
-        // The last of those of the same two, which is the true one.
-        pairs.sort_by_key(|pair| (pair.a, pair.b));
-        pairs.reverse();
-        pairs.dedup_by_key(|pair| (pair.a, pair.b));
-        pairs.reverse();
-        Ok(pairs)
+        let counted: Result<_, StorageError> = generations
+            .map(|generation| open("pairs", generation))
+            .collect();
+        let exact = state.exact.map(|generation| open("exact", generation));
+        Ok(Pairs {
+            counted: counted?,
+            exact: exact.transpose()?,
+        })
     }
 
     /// All pairs whose true values are known.
@@ -413,6 +389,45 @@ impl Collection {
             file("roster")?,
             file("quality")?,
         )
+    }
+}
+
+/// The counted pairs of a collection, by later document and then by earlier one.
+#[derive(Debug)]
+pub struct Pairs {
+    /// No later document is in two of them.
+    counted: Vec<BlockReader>,
+    exact: Option<BlockReader>,
+}
+
+impl Pairs {
+    /// All of them, as they were counted.
+    pub fn each(
+        &self,
+        mut each: impl FnMut(&Pair) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        for pairs in &self.counted {
+            let mut stream = pairs.all_records::<Pair>(8)?;
+            while let Some(batch) = stream.next_batch()? {
+                batch.iter().try_for_each(&mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The pairs in which some documents are the later one, true values in place of
+    /// estimates where they are known. O(documents · log pairs).
+    pub fn of(&self, docs: &[u32]) -> Result<Vec<Pair>, StorageError> {
+        let mut pairs = Vec::new();
+        // The true ones first, so that of the same two they are kept.
+        for file in self.exact.iter().chain(&self.counted) {
+            for &doc in docs {
+                of_later(file, doc, &mut pairs)?;
+            }
+        }
+        pairs.sort_by_key(|pair| (pair.a, pair.b));
+        pairs.dedup_by_key(|pair| (pair.a, pair.b));
+        Ok(pairs)
     }
 }
 

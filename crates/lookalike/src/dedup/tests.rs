@@ -1,14 +1,10 @@
 use std::collections::BTreeMap;
 use std::fs;
-use std::num::NonZeroUsize;
 
-use lookalike_core::recipe::Recipe;
 use proptest::prelude::*;
 
 use super::*;
-use crate::clusters::policy::Policy;
 use crate::corpus::options::ReadOptions;
-use crate::pairs::judge::Floor;
 
 struct Silent;
 
@@ -38,15 +34,8 @@ fn json(id: usize, line: Line) -> String {
 fn options(keep: Keep) -> DedupOptions {
     DedupOptions {
         add: AddOptions {
-            recipe: Recipe::default(),
-            reading: ReadOptions::default(),
-            keep_text: false,
-            date: None,
-            floor: Floor::default(),
-            policy: Policy::default(),
-            threads: NonZeroUsize::MIN,
             memory: 64 << 20,
-            scratch: None,
+            ..AddOptions::default()
         },
         keep,
         form: Form::Filtered,

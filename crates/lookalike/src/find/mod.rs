@@ -133,6 +133,11 @@ impl Query {
         self.samples.len()
     }
 
+    /// Whether all its shingles are at hand, so that exact values can be told.
+    pub fn knows_all(&self) -> bool {
+        self.all.is_some()
+    }
+
     /// The length in shingles from which on documents may hold all of it and share no
     /// sample with it, once in twenty times; nothing where that cannot be told.
     pub fn may_be_missed_in(&self, kind: SketchKind) -> Option<u64> {

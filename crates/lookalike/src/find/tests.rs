@@ -7,11 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::add::{AddOptions, add};
-use crate::clusters::policy::Policy;
 use crate::corpus::document::Reading;
 use crate::corpus::inputs::Inputs;
-use crate::corpus::options::ReadOptions;
-use crate::pairs::judge::Floor;
 
 fn options(width: usize, kind: SketchKind) -> AddOptions {
     AddOptions {
@@ -20,14 +17,8 @@ fn options(width: usize, kind: SketchKind) -> AddOptions {
             sketch: kind,
             ..Recipe::default()
         },
-        reading: ReadOptions::default(),
-        keep_text: false,
-        date: None,
-        floor: Floor::default(),
-        policy: Policy::default(),
-        threads: std::num::NonZeroUsize::MIN,
         memory: 64 << 20,
-        scratch: None,
+        ..AddOptions::default()
     }
 }
 

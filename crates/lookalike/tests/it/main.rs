@@ -17,24 +17,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use lookalike::add::{AddError, AddOptions, Report, add};
-use lookalike::clusters::policy::Policy;
 use lookalike::collection::Collection;
-use lookalike::core::recipe::Recipe;
 use lookalike::corpus::inputs::Inputs;
-use lookalike::corpus::options::ReadOptions;
-use lookalike::pairs::judge::Floor;
 
 fn options() -> AddOptions {
     AddOptions {
-        recipe: Recipe::default(),
-        reading: ReadOptions::default(),
-        keep_text: false,
-        date: None,
-        floor: Floor::default(),
-        policy: Policy::default(),
         threads: NonZeroUsize::new(2).expect("two"),
         memory: 64 << 20,
-        scratch: None,
+        ..AddOptions::default()
     }
 }
 
