@@ -21,6 +21,9 @@ pub mod collections;
 /// What `find` finds, against exact truth.
 pub mod finding;
 
+/// What `where` tells, against what became of pages.
+pub mod lost;
+
 /// Figures with their targets.
 pub mod figures;
 

@@ -23,6 +23,7 @@ use lookalike_benchmarks::finding::{judge_all_found, judge_excerpts, judge_varia
 use lookalike_benchmarks::judge::{
     ExactPair, Judgement, Tally, exact_pairs, judge, standard_error, total, width_of,
 };
+use lookalike_benchmarks::lost::judge_lost;
 use lookalike_testkit::warc;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -64,6 +65,10 @@ fn main() -> Result<ExitCode> {
     distinctness(&mut figures, &all);
     whole_corpora(&mut figures, &options.corpora)?;
     finding(&mut figures, &options.corpora, &all)?;
+    let site = options.corpora.join("sweeps-kubernetes");
+    if site.is_dir() {
+        judge_lost(&mut figures, &site, "Kubernetes")?;
+    }
     Ok(if figures.end() {
         ExitCode::SUCCESS
     } else {

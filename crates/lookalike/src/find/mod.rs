@@ -20,8 +20,12 @@
 //! pages for each sample. O(samples + candidates); of postings no more than 16,384 are
 //! looked at, or the shortest list.
 
+mod shares;
+
 #[cfg(test)]
 mod tests;
+
+pub(crate) use shares::Shares;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -128,6 +132,11 @@ pub enum Reread {
 const TELLING: u32 = 64;
 
 impl Query {
+    /// Its samples.
+    pub(crate) fn all_samples(&self) -> &[u64] {
+        &self.samples
+    }
+
     /// How many samples it is looked for by.
     pub fn samples(&self) -> usize {
         self.samples.len()
@@ -634,8 +643,20 @@ impl Finder {
         Ok(how.map_or(0.0, |_| rank(&pair, kind)))
     }
 
+    /// What the sketches of two documents have in common.
+    pub fn compare(&self, a: u32, b: u32) -> Result<Pair, StorageError> {
+        let query = self.query_of(a, Reread::Never)?;
+        let class = self.collection.entry(b)?.copy_of;
+        let mut samples = Vec::new();
+        let sketches = &self.sketches[self.collection.sweep_of(class)];
+        sketches.samples(class, &mut samples)?;
+        let common = query.common(&samples, self.recipe.sketch);
+        let pair = self.judge(&query, class, common, &mut samples)?;
+        Ok(Pair { a, b, ..pair })
+    }
+
     /// What the sketches of a query and a document have in common, given how many samples.
-    fn judge(
+    pub(crate) fn judge(
         &self,
         query: &Query,
         doc: u32,

@@ -13,8 +13,19 @@ pub mod timeline;
 
 pub mod hosts;
 
+mod address;
+
+pub mod trail;
+
+pub mod moves;
+
+pub mod whereabouts;
+
 #[cfg(test)]
 mod story;
 
 pub use hosts::Hosts;
+pub use moves::{MOVED, Move};
 pub use timeline::{Moment, Seen, Timeline};
+pub use trail::{Evidence, How, Trace, Trail};
+pub use whereabouts::{Place, Status, Whereabouts};

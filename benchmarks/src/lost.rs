@@ -1,0 +1,238 @@
+//! What `where` tells of pages that vanished, against what became of them.
+//!
+//! ```text
+//! two sweeps ─► add ─► where, for each page of the first that the second has not ─┐
+//! what the site's history says of it ────────────────────────────────────────────┴─► figures
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use flate2::read::MultiGzDecoder;
+use lookalike::add::{AddOptions, add};
+use lookalike::corpus::inputs::Inputs;
+use lookalike::find::Finder;
+use lookalike::sweeps::{Evidence, Status, Trail, Whereabouts};
+use tempfile::TempDir;
+
+use crate::clock;
+use crate::figures::{Figures, Target};
+
+/// A page that the next sweep has not, and what became of it.
+#[derive(Clone)]
+pub struct Vanished {
+    /// The sweep that saw it last, and the next.
+    pub from: String,
+    /// The next sweep.
+    pub to: String,
+    /// Its address.
+    pub url: String,
+    /// Where its history says it went.
+    pub recorded: Option<String>,
+    /// How sure that is: `A`, `B`, `C`, or nothing.
+    pub grade: String,
+    /// The best resemblance of any page of the next sweep.
+    pub best_resemblance: f64,
+}
+
+/// The rows of a table with tabs between, each by the names of its columns.
+pub fn rows(path: &Path) -> Result<Vec<BTreeMap<String, String>>> {
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    let packed = path.extension().is_some_and(|end| end == "gz");
+    let reader: Box<dyn Read> = if packed {
+        Box::new(MultiGzDecoder::new(file))
+    } else {
+        Box::new(file)
+    };
+    let mut lines = BufReader::new(reader).lines();
+    let head = lines.next().context("a table without a head")??;
+    let names: Vec<&str> = head.split('\t').collect();
+    lines
+        .map(|line| {
+            let line = line?;
+            let fields = line.split('\t').map(str::to_owned);
+            let names = names.iter().map(|name| (*name).to_owned());
+            Ok(names.zip(fields).collect())
+        })
+        .collect()
+}
+
+/// All pages of a site that vanished from one sweep to the next.
+pub fn vanished(site: &Path) -> Result<Vec<Vanished>> {
+    let rows = rows(&site.join("lost_oracle.tsv"))?;
+    let all = rows.into_iter().map(|mut row| {
+        let mut take = |name: &str| row.remove(name).unwrap_or_default();
+        let recorded = take("recorded_new_url");
+        Vanished {
+            from: take("from_date"),
+            to: take("to_date"),
+            url: take("old_url"),
+            recorded: (!recorded.is_empty()).then_some(recorded),
+            grade: take("grade"),
+            best_resemblance: take("best_resemblance_w5").parse().unwrap_or(0.0),
+        }
+    });
+    Ok(all.collect())
+}
+
+/// The sweeps of a site, by date.
+pub fn sweeps(site: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut sweeps = Vec::new();
+    for entry in std::fs::read_dir(site.join("sweeps"))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        sweeps.push((name.chars().take(10).collect(), path));
+    }
+    sweeps.sort();
+    Ok(sweeps)
+}
+
+/// A collection of some sweeps.
+pub fn collection(paths: &[&Path]) -> Result<(Finder, Trail, TempDir)> {
+    let folder = tempfile::tempdir()?;
+    let place = folder.path().join("c");
+    let options = AddOptions::default();
+    for path in paths {
+        let inputs = Inputs::expand(&[path], &options.reading);
+        add(&place, &inputs, &options, &mut |_| {})?;
+    }
+    let finder = Finder::open(&place, None)?;
+    let trail = Trail::of(finder.collection())?;
+    Ok((finder, trail, folder))
+}
+
+/// What is told of every page that vanished, by collections of two sweeps.
+pub fn told(site: &Path) -> Result<Vec<(Vanished, Whereabouts)>> {
+    let sweeps = sweeps(site)?;
+    let mut told = Vec::new();
+    let mut all = vanished(site)?;
+    for pair in sweeps.windows(2) {
+        let [(from, old), (_, new)] = pair else {
+            continue;
+        };
+        let (finder, trail, _folder) = collection(&[old, new])?;
+        let (now, later) = all.into_iter().partition(|page| page.from == *from);
+        all = later;
+        let now: Vec<Vanished> = now;
+        for page in now {
+            let place = trail.whereabouts(&finder, &page.url)?;
+            told.push((page, place));
+        }
+    }
+    Ok(told)
+}
+
+fn cpu() -> f64 {
+    Duration::from_nanos(clock::now()).as_secs_f64()
+}
+
+/// What speaks for each place of every page that vanished.
+pub fn traced(site: &Path) -> Result<Vec<(Vanished, Vec<(String, Evidence)>)>> {
+    let mut traced = Vec::new();
+    let all = vanished(site)?;
+    let sweeps = sweeps(site)?;
+    for pair in sweeps.windows(2) {
+        let [(from, old), (_, new)] = pair else {
+            continue;
+        };
+        let (finder, trail, _folder) = collection(&[old, new])?;
+        for page in all.iter().filter(|page| page.from == *from) {
+            traced.push((page.clone(), trail.evidence(&finder, &page.url)?));
+        }
+    }
+    Ok(traced)
+}
+
+/// Lost and found on a site whose moves are known.
+pub fn judge_lost(figures: &mut Figures, site: &Path, name: &str) -> Result<()> {
+    let begin = cpu();
+    let told = told(site)?;
+    let seconds = cpu() - begin;
+    let sure = |page: &Vanished| page.grade == "A";
+    let place = |page: &Vanished, said: &Whereabouts| {
+        let there = said
+            .now
+            .iter()
+            .position(|now| Some(&now.url) == page.recorded.as_ref());
+        there.unwrap_or(usize::MAX)
+    };
+    let moved: Vec<usize> = told
+        .iter()
+        .filter(|(page, _)| sure(page))
+        .map(|(page, said)| place(page, said))
+        .collect();
+    let within = |n: usize| moved.iter().filter(|place| **place < n).count();
+    let count = moved.len();
+    figures.count(
+        &format!("{name}: where has the recorded place first, of {count} moves"),
+        within(1),
+        Target::AtLeast(274.0),
+    );
+    figures.count(
+        &format!("{name}: among the first three, of {count}"),
+        within(3),
+        Target::AtLeast(283.0),
+    );
+    let gone = told
+        .iter()
+        .filter(|(page, _)| page.recorded.is_none() && page.best_resemblance < 0.5);
+    let gone: Vec<bool> = gone
+        .map(|(_, said)| {
+            said.status == Status::Gone || said.confidence.is_none_or(|sure| sure < 0.5)
+        })
+        .collect();
+    let kept = gone.iter().filter(|is_right| **is_right).count();
+    figures.share(
+        &format!(
+            "{name}: gone or doubtful, of {} pages that are gone",
+            gone.len()
+        ),
+        kept as f64 / gone.len() as f64,
+        Target::AtLeast(0.97),
+    );
+    figures.number(
+        &format!(
+            "{name}: CPU for all {} pages, adding the sweeps too, s",
+            told.len()
+        ),
+        seconds,
+        2,
+        Target::AtMost(10.0),
+    );
+    // How often what is said with some confidence is so.
+    let mut bins = [(0_u32, 0.0, 0_u32); 5];
+    for (page, said) in &told {
+        let is_doubtful = page.recorded.is_none() && page.best_resemblance >= 0.5;
+        let Some(best) = said.now.first() else {
+            continue;
+        };
+        if is_doubtful || page.grade == "C" {
+            continue;
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of five"
+        )]
+        let bin = &mut bins[((best.confidence * 5.0) as usize).min(4)];
+        bin.0 += 1;
+        bin.1 += best.confidence;
+        bin.2 += u32::from(place(page, said) == 0);
+    }
+    for (number, (count, sum, right)) in bins.iter().enumerate() {
+        let mean = sum / f64::from((*count).max(1));
+        let name = format!(
+            "{name}: right when confidence is {:.1} to {:.1}, said {:.0} %, of {count}",
+            number as f64 / 5.0,
+            (number + 1) as f64 / 5.0,
+            100.0 * mean,
+        );
+        let share = f64::from(*right) / f64::from((*count).max(1));
+        figures.share(&name, share, Target::Within(mean - 0.2, mean + 0.2));
+    }
+    Ok(())
+}

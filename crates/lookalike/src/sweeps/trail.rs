@@ -1,0 +1,421 @@
+//! A page that vanished → the places where it may be now, and what speaks for each.
+//!
+//! ```text
+//! document ─► its samples, each by how few pages have it ─► documents of later sweeps
+//!             └─► pages by what they share ─► the best few: seen from their side too
+//!                                             └─► Evidence ─► rank, confidence
+//! ```
+//!
+//! What two documents share counts by how rare it is, so that a page is not taken for the
+//! next one of a generated family, whose template it has too ([`Shares`]). What a page had
+//! all along is not what became of another, and what an other page explains better is not
+//! either: that is seen from the side of the candidate. Addresses decide between places
+//! that have the text, and speak for one that has some of it.
+//!
+//! All from sketches; a page takes about a millisecond.
+
+use std::ops::Range;
+
+use lookalike_core::estimate::Estimate;
+use lookalike_core::recipe::SketchKind;
+
+use super::address::Address;
+use super::hosts::Hosts;
+use super::timeline::Timeline;
+use crate::collection::Collection;
+use crate::find::{Finder, Reread, Shares};
+use crate::pairs::{Basis, Measure, Pair};
+use crate::storage::StorageError;
+
+/// What is needed to follow pages through the sweeps of a collection: 24 bytes for each
+/// page of each sweep, 8 a document, and the names of hosts.
+#[derive(Debug)]
+pub struct Trail {
+    /// Which page each sweep saw as which document.
+    pub timeline: Timeline,
+    /// Which hosts it visited.
+    pub hosts: Hosts,
+    /// The page that each document is of.
+    page_of: Vec<u32>,
+    /// (the first with its sketch, document), sorted, of the documents that are copies.
+    copies: Vec<(u32, u32)>,
+}
+
+/// Some documents of a collection.
+#[derive(Clone, Debug)]
+pub(crate) struct Docs(Vec<u64>);
+
+impl Docs {
+    fn has(&self, doc: u32) -> bool {
+        let word = self.0.get(doc as usize / 64);
+        word.is_some_and(|word| word >> (doc % 64) & 1 == 1)
+    }
+}
+
+/// A place where a page may be now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// The document that was found there.
+    pub doc: u32,
+    /// The first of the later sweeps that saw it.
+    pub sweep: usize,
+    /// What speaks for it.
+    pub evidence: Evidence,
+    /// What the two have in common: the page that vanished is `a`, with no number.
+    pair: Pair,
+    kind: SketchKind,
+}
+
+/// What speaks for a place. All shares are between 0 and 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// The resemblance of the two.
+    pub resemblance: f64,
+    /// How much of the page is there.
+    pub held: f64,
+    /// How much of what is there is of the page.
+    pub own: f64,
+    /// The same three, each shingle counted by how rare it is.
+    pub rare_resemblance: f64,
+    /// How much of the page is there.
+    pub rare_held: f64,
+    /// How much of what is there is of the page.
+    pub rare_own: f64,
+    /// How much of what is there is of the best other page that vanished, or of what was
+    /// there before.
+    pub rare_other: f64,
+    /// How much of the page was there already when it was last seen.
+    pub held_before: f64,
+    /// Whether there was nothing at that address then.
+    pub is_new: bool,
+    /// How alike the addresses are.
+    pub address: f64,
+}
+
+/// How a page is where it is now.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum How {
+    /// As a page of its own.
+    Moved,
+    /// As a part of a longer page.
+    Folded,
+    /// Only a part of it, as a page of its own.
+    Split,
+    /// Nothing but what it has in common with many pages.
+    Template,
+}
+
+impl How {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            How::Moved => "moved",
+            How::Folded => "folded",
+            How::Split => "split",
+            How::Template => "template",
+        }
+    }
+}
+
+/// So little of what is rare is as good as nothing.
+const TRIFLE: f64 = 0.02;
+
+impl Evidence {
+    /// To what share this page, and no other, is what the place goes back to.
+    fn mutual(&self) -> f64 {
+        ((self.rare_own + TRIFLE) / (self.rare_other + TRIFLE)).min(1.0)
+    }
+
+    /// To what share the text came there after the page was last seen.
+    fn gained(&self) -> f64 {
+        if self.is_new {
+            return 1.0;
+        }
+        let gained = (self.held - self.held_before).max(0.0);
+        let gained = if self.held > 0.0 {
+            gained / self.held
+        } else {
+            0.0
+        };
+        gained.max(self.mutual())
+    }
+
+    /// How good a place is beside others.
+    pub(crate) fn rank(&self) -> f64 {
+        let rare = self.rare_resemblance + self.rare_held + self.rare_own;
+        rare * self.gained() + self.address
+    }
+
+    /// How sure it is that this is the place. Fitted to pages whose moves are known: see
+    /// `docs/MATH.md`.
+    pub fn confidence(&self) -> f64 {
+        let resemblance = self.resemblance * self.mutual();
+        let held = self.rare_held * self.gained();
+        let most = self.rare_held.max(self.rare_own) * self.gained();
+        let sum = -2.44
+            + 1.36 * most
+            + 4.78 * resemblance
+            + 3.43 * resemblance * self.address
+            + 2.5 * held.powi(6);
+        1.0 / (1.0 + (-sum).exp())
+    }
+
+    /// How the page is there.
+    pub fn how(&self) -> How {
+        let rare = self.rare_held.max(self.rare_own);
+        let all = self.held.max(self.own);
+        if rare < 0.15 && all >= 0.3 && rare < all / 3.0 {
+            How::Template
+        } else if self.resemblance < 0.5 && self.held >= 0.6 && self.held >= 2.0 * self.own {
+            How::Folded
+        } else if self.resemblance < 0.5 && self.own >= 0.6 && self.own >= 2.0 * self.held {
+            How::Split
+        } else {
+            How::Moved
+        }
+    }
+}
+
+impl Trace {
+    /// The resemblance of the page and what was found.
+    pub fn resemblance(&self) -> Option<Estimate> {
+        self.pair.estimate(Measure::Resemblance, self.kind)
+    }
+
+    /// How much of the page is there.
+    pub fn held(&self) -> Option<Estimate> {
+        self.pair.estimate(Measure::AInB, self.kind)
+    }
+
+    /// How much of what is there is of the page.
+    pub fn own(&self) -> Option<Estimate> {
+        self.pair.estimate(Measure::BInA, self.kind)
+    }
+}
+
+/// Pages that are looked at from their own side too.
+const CANDIDATES: usize = 32;
+
+/// A page that shares something, before it is looked at more closely.
+struct Candidate {
+    hope: f64,
+    doc: u32,
+    class: u32,
+    count: u32,
+    weight: f64,
+}
+
+impl Trail {
+    /// Reads what is needed of a collection.
+    pub fn of(collection: &Collection) -> Result<Trail, StorageError> {
+        let timeline = Timeline::of(collection)?;
+        let hosts = Hosts::of(collection, &timeline)?;
+        let (mut keys, mut copies) = (Vec::new(), Vec::new());
+        collection.each_entry(|doc, entry| {
+            keys.push(entry.key);
+            if entry.copy_of != doc {
+                copies.push((entry.copy_of, doc));
+            }
+        })?;
+        copies.sort_unstable();
+        let mut pages = keys.clone();
+        pages.sort_unstable();
+        pages.dedup();
+        let page = |key| pages.partition_point(|own| own < key);
+        let page_of = keys
+            .iter()
+            .map(|key| u32::try_from(page(key)).unwrap_or(u32::MAX));
+        Ok(Trail {
+            page_of: page_of.collect(),
+            timeline,
+            hosts,
+            copies,
+        })
+    }
+
+    /// The documents that some sweeps saw.
+    pub(crate) fn seen(&self, sweeps: Range<usize>) -> Docs {
+        let mut bits = vec![0; self.page_of.len().div_ceil(64)];
+        for sweep in sweeps {
+            for seen in self.timeline.pages(sweep) {
+                bits[seen.doc as usize / 64] |= 1 << (seen.doc % 64);
+            }
+        }
+        Docs(bits)
+    }
+
+    /// The documents that have one sketch.
+    fn class(&self, first: u32) -> impl Iterator<Item = u32> {
+        let from = self.copies.partition_point(|copy| copy.0 < first);
+        let copies = self.copies[from..].iter();
+        let copies = copies.take_while(move |copy| copy.0 == first);
+        std::iter::once(first).chain(copies.map(|copy| copy.1))
+    }
+
+    /// Where a document that was seen in sweep `from` may be in one of `later`, the best
+    /// place first. `before` are the documents of `from`, `after` those of `later`.
+    pub(crate) fn traces(
+        &self,
+        finder: &Finder,
+        doc: u32,
+        (from, before): (usize, &Docs),
+        (later, after): (Range<usize>, &Docs),
+    ) -> Result<Vec<Trace>, StorageError> {
+        let collection = finder.collection();
+        let kind = finder.recipe().sketch;
+        let query = finder.query_of(doc, Reread::Never)?;
+        let shares = finder.shares(query.all_samples(), &self.page_of)?;
+        let mut samples = Vec::new();
+        let own_page = self.page_of[doc as usize];
+
+        // Of each page, the document that has the most of this one.
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let mut trouble = None;
+        shares.each(|class, count, weight| {
+            let mut there = self.class(class).filter(|doc| after.has(*doc)).peekable();
+            if trouble.is_some() || there.peek().is_none() {
+                return;
+            }
+            let pair = match finder.judge(&query, class, count, &mut samples) {
+                Ok(pair) => pair,
+                Err(error) => {
+                    trouble = Some(error);
+                    return;
+                }
+            };
+            let (_, all) = shares.at_level(level(&pair));
+            let share = |measure| pair.value(measure, kind).unwrap_or(0.0);
+            let hope = share(Measure::Resemblance)
+                .max(0.5 * share(Measure::BInA))
+                .max(if all > 0.0 { weight / all } else { 0.0 });
+            candidates.extend(there.map(|doc| Candidate {
+                hope,
+                doc,
+                class,
+                count,
+                weight,
+            }));
+        });
+        if let Some(error) = trouble {
+            return Err(error);
+        }
+        candidates.sort_by(|x, y| y.hope.total_cmp(&x.hope).then(x.doc.cmp(&y.doc)));
+        let mut pages: hashbrown::HashSet<u32> = [own_page].into_iter().collect();
+        candidates.retain(|one| {
+            pages.len() <= CANDIDATES && pages.insert(self.page_of[one.doc as usize])
+        });
+
+        let address = |doc: u32| -> Result<Address, StorageError> {
+            let entry = collection.entry(doc)?;
+            let (_, url) = collection.strings(doc, &entry)?;
+            Ok(Address::new(url.as_deref().unwrap_or_default()))
+        };
+        let own_address = address(doc)?;
+        let mut traces = Vec::with_capacity(candidates.len());
+        for one in candidates {
+            let key = collection.entry(one.doc)?.key;
+            let was = self.timeline.at(from, key);
+            let held_before = match was {
+                Some(was) => {
+                    let class = collection.entry(was)?.copy_of;
+                    let (count, _) = shares.with(class);
+                    let pair = finder.judge(&query, class, count, &mut samples)?;
+                    share_of(&pair, Measure::AInB, kind)
+                }
+                None => 0.0,
+            };
+            let pair = finder.judge(&query, one.class, one.count, &mut samples)?;
+            let side = self.side(finder, one.class, level(&pair), before, own_page)?;
+            let (_, own) = shares.at_level(level(&pair));
+            let common = one.weight.min(own).min(side.all);
+            let part = |of: f64| {
+                if of > 0.0 {
+                    (common / of).min(1.0)
+                } else {
+                    0.0
+                }
+            };
+            let sweep = later
+                .clone()
+                .find(|sweep| self.timeline.at(*sweep, key) == Some(one.doc));
+            traces.push(Trace {
+                doc: one.doc,
+                sweep: sweep.unwrap_or(later.start),
+                evidence: Evidence {
+                    resemblance: share_of(&pair, Measure::Resemblance, kind),
+                    held: share_of(&pair, Measure::AInB, kind),
+                    own: share_of(&pair, Measure::BInA, kind),
+                    rare_resemblance: part(own + side.all - common),
+                    rare_held: part(own),
+                    rare_own: part(side.all),
+                    rare_other: if side.all > 0.0 {
+                        side.other / side.all
+                    } else {
+                        0.0
+                    },
+                    held_before,
+                    is_new: was.is_none(),
+                    address: own_address.likeness(&address(one.doc)?),
+                },
+                pair: Pair { b: one.doc, ..pair },
+                kind,
+            });
+        }
+        let order = |x: &Trace, y: &Trace| {
+            let rank = y.evidence.rank().total_cmp(&x.evidence.rank());
+            rank.then(x.sweep.cmp(&y.sweep)).then(x.doc.cmp(&y.doc))
+        };
+        traces.sort_by(order);
+        Ok(traces)
+    }
+
+    /// What a candidate's rare shingles weigh, and how much of them the best page but one
+    /// had that `before` saw.
+    fn side(
+        &self,
+        finder: &Finder,
+        class: u32,
+        level: u32,
+        before: &Docs,
+        but: u32,
+    ) -> Result<Side, StorageError> {
+        let query = finder.query_of(class, Reread::Never)?;
+        let mut samples = query.all_samples().to_vec();
+        if matches!(finder.recipe().sketch, SketchKind::Nested { .. }) {
+            samples.retain(|sample| sample.trailing_zeros() >= level);
+        }
+        let shares: Shares = finder.shares(&samples, &self.page_of)?;
+        let mut other = 0.0_f64;
+        shares.each(|class, _, weight| {
+            let mut there = self.class(class).filter(|doc| before.has(*doc));
+            if weight > other && there.any(|doc| self.page_of[doc as usize] != but) {
+                other = weight;
+            }
+        });
+        Ok(Side {
+            all: shares.at_level(0).1,
+            other,
+        })
+    }
+}
+
+/// A candidate, seen from its own side.
+struct Side {
+    all: f64,
+    other: f64,
+}
+
+/// The level that two nested sketches were compared at.
+fn level(pair: &Pair) -> u32 {
+    match pair.basis {
+        Basis::Level(level) => u32::from(level),
+        _ => 0,
+    }
+}
+
+/// A share, or the resemblance where the kind of sketch tells no containment.
+fn share_of(pair: &Pair, measure: Measure, kind: SketchKind) -> f64 {
+    let value = pair.value(measure, kind);
+    let value = value.or_else(|| pair.value(Measure::Resemblance, kind));
+    value.unwrap_or(0.0)
+}
