@@ -60,9 +60,9 @@ const SAMPLE_TIME: Duration = Duration::from_secs(5);
 /// And of how many inputs.
 const SAMPLE_SOURCES: usize = 1000;
 
-/// What a document takes in a collection besides strings and samples: its entry 128, head
+/// What a document takes in a collection besides strings and samples: its entry 160, head
 /// 4, sketch name 12, key 12, member 32, and its place in a roster 8.
-const DOCUMENT_LEN: u64 = 128 + 4 + 12 + 12 + 32 + 8;
+const DOCUMENT_LEN: u64 = 160 + 4 + 12 + 12 + 32 + 8;
 
 /// A payload digest to be looked up.
 const PAYLOAD_LEN: u64 = 12;
@@ -239,7 +239,7 @@ impl Plan {
         let stored =
             documents * DOCUMENT_LEN + payloads * PAYLOAD_LEN + strings + samples * SAMPLE_LEN;
         // Entries, strings and samples stand in chunks until all is sketched.
-        let chunks = documents * 128 + strings + samples * 8;
+        let chunks = documents * 160 + strings + samples * 8;
         // A third of the memory holds loose fingerprints, in vectors that may be half empty.
         let loose = samples * LOOSE_LEN;
         let spilled = if loose > memory / 6 { loose } else { 0 };
