@@ -215,7 +215,10 @@ impl Trail {
             return Ok(moment.date);
         }
         let within = |date: &Timestamp| moment.date <= Some(*date) && Some(*date) <= moment.until;
-        let last = collection.date(doc, &collection.entry(doc)?).filter(within);
+        let mut last = None;
+        for sighting in collection.captures_of(doc)? {
+            last = last.max(sighting.date.filter(within));
+        }
         Ok(last.or(moment.until))
     }
 
