@@ -393,6 +393,17 @@ impl Finder {
         })
     }
 
+    /// What the sketches of two documents of the collection have in common.
+    pub fn pair(&self, a: u32, b: u32) -> Result<Pair, StorageError> {
+        let query = self.query_of(a, Reread::Never)?;
+        let class = self.collection.entry(b)?.copy_of;
+        let mut samples = Vec::new();
+        self.sketches[self.collection.sweep_of(class)].samples(class, &mut samples)?;
+        let met = query.common(&samples, self.recipe.sketch);
+        let pair = self.judge(&query, class, met, &mut samples)?;
+        Ok(Pair { a, b, ..pair })
+    }
+
     fn truth(&self) -> Truth<'_> {
         let threads = std::num::NonZeroUsize::MIN;
         Truth::new(&self.collection, &self.recipe, threads, 64 << 20)
