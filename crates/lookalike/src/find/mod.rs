@@ -402,6 +402,17 @@ impl Finder {
         })
     }
 
+    /// What the sketches of two documents of the collection have in common.
+    pub fn pair(&self, a: u32, b: u32) -> Result<Pair, StorageError> {
+        let query = self.query_of(a, Reread::Never)?;
+        let class = self.collection.entry(b)?.copy_of;
+        let mut samples = Vec::new();
+        self.sketches[self.collection.sweep_of(class)].samples(class, &mut samples)?;
+        let met = query.common(&samples, self.recipe.sketch);
+        let pair = self.judge(&query, class, met, &mut samples)?;
+        Ok(Pair { a, b, ..pair })
+    }
+
     fn truth(&self) -> Truth<'_> {
         let threads = std::num::NonZeroUsize::MIN;
         Truth::new(&self.collection, &self.recipe, threads, 64 << 20)
@@ -641,18 +652,6 @@ impl Finder {
         let pair = pair(doc, common, of_query, of_doc, Basis::Modulus);
         let how = options.verdict(|measure| pair.value(measure, kind));
         Ok(how.map_or(0.0, |_| rank(&pair, kind)))
-    }
-
-    /// What the sketches of two documents have in common.
-    pub fn compare(&self, a: u32, b: u32) -> Result<Pair, StorageError> {
-        let query = self.query_of(a, Reread::Never)?;
-        let class = self.collection.entry(b)?.copy_of;
-        let mut samples = Vec::new();
-        let sketches = &self.sketches[self.collection.sweep_of(class)];
-        sketches.samples(class, &mut samples)?;
-        let common = query.common(&samples, self.recipe.sketch);
-        let pair = self.judge(&query, class, common, &mut samples)?;
-        Ok(Pair { a, b, ..pair })
     }
 
     /// What the sketches of a query and a document have in common, given how many samples.

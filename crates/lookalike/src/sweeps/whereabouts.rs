@@ -377,7 +377,7 @@ fn former(
     let Some(&(sweep, doc)) = earlier.iter().rev().find(|seen| seen.1 != newest) else {
         return Ok(None);
     };
-    let pair = finder.compare(doc, newest)?;
+    let pair = finder.pair(doc, newest)?;
     let kind = finder.recipe().sketch;
     let shares = [Measure::Resemblance, Measure::AInB, Measure::BInA];
     let most = shares
