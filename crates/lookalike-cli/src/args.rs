@@ -31,6 +31,7 @@ use crate::commands::serve::ServeArgs;
 use crate::commands::sketch::SketchArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::verify::VerifyArgs;
+use crate::commands::where_is::WhereArgs;
 use crate::failure::{Exit, Failure};
 
 /// Near-duplicate documents: which are roughly the same, which are roughly contained in another.
@@ -79,6 +80,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     Find(FindArgs),
     Members(MembersArgs),
+    Where(WhereArgs),
     Dedup(Box<DedupArgs>),
     Plan(Box<PlanArgs>),
     Serve(ServeArgs),

@@ -9,6 +9,7 @@ use lookalike::core::estimate::Estimate;
 use lookalike::corpus::date::rfc3339;
 use lookalike::find::{Finder, Match};
 use lookalike::storage::StorageError;
+use lookalike::sweeps::Whereabouts;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -103,6 +104,46 @@ pub fn clustering(policy: &Policy, summary: &Summary) -> Value {
         "flagged": summary.flagged,
         "verified": summary.verified,
         "by_estimate": summary.by_estimate,
+    })
+}
+
+/// Where a page is now.
+pub fn whereabouts(url: &str, place: &Whereabouts) -> Value {
+    let share = |estimate: Option<Estimate>| estimate.map(|estimate| Share::new(estimate, None));
+    let now = place.now.iter().map(|now| {
+        let mut out = json!({
+            "url": now.url,
+            "date": now.date.map(rfc3339),
+            "confidence": now.confidence,
+            "how": now.how.name(),
+            "same_host": now.is_same_host,
+            "present": now.is_present,
+            "doc": now.doc,
+        });
+        let shares = [
+            ("resemblance", now.resemblance),
+            ("containment", now.held),
+            ("contained", now.own),
+        ];
+        for (name, estimate) in shares {
+            if let Some(share) = share(estimate) {
+                out[name] = json!(share);
+            }
+        }
+        if let Some(via) = &now.via {
+            out["via"] = json!(via);
+        }
+        out
+    });
+    let now: Vec<Value> = now.collect();
+    json!({
+        "url": url,
+        "status": place.status.name(),
+        "last_seen": place.last_seen.map(rfc3339),
+        "confidence": place.confidence,
+        "tie": place.is_tie,
+        "visited_since": place.last_sweep.map(|_| !place.is_unvisited),
+        "now": now,
     })
 }
 

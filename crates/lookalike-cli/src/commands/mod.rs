@@ -30,6 +30,8 @@ pub(crate) mod stats;
 
 pub(crate) mod verify;
 
+pub(crate) mod where_is;
+
 use std::env;
 
 use lookalike::core::simd::Level;
@@ -51,6 +53,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Stop> {
         Command::Dedup(dedup) => dedup.run(args.global),
         Command::Find(find) => find.run(args.global),
         Command::Members(members) => members.run(args.global),
+        Command::Where(page) => page.run(args.global),
         Command::Plan(plan) => plan.run(args.global),
         Command::Serve(serve) => serve.run(args.global),
         Command::Stats(stats) => stats.run(args.global),

@@ -8,6 +8,8 @@ pub(crate) mod plot;
 
 pub(crate) mod progress;
 
+pub(crate) mod redirects;
+
 pub(crate) mod text;
 
 pub(crate) mod times;

@@ -25,7 +25,7 @@ mod shares;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use shares::Shares;
+pub(crate) use shares::{Pages, Shares};
 
 use std::path::Path;
 use std::sync::Arc;

@@ -12,6 +12,45 @@ use crate::storage::StorageError;
 /// A list longer than this is not read: a sample of so many documents tells nothing.
 const COMMON: u32 = 1 << 9;
 
+/// Counts different pages without sorting: 4 bytes a page.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pages<'a> {
+    /// The page that each document is of.
+    of: &'a [u32],
+    /// When each was counted last.
+    counted: Vec<u32>,
+    now: u32,
+}
+
+impl Pages<'_> {
+    /// `of` tells the page of each document; there are so many pages.
+    pub(crate) fn new(of: &[u32], count: usize) -> Pages<'_> {
+        Pages {
+            of,
+            counted: vec![0; count],
+            now: 0,
+        }
+    }
+
+    /// How many different pages some documents are of.
+    fn count(&mut self, docs: &[u32]) -> u32 {
+        if self.now == u32::MAX {
+            self.counted.fill(0);
+            self.now = 0;
+        }
+        self.now += 1;
+        let mut count = 0;
+        for doc in docs {
+            let page = self.of.get(*doc as usize).map(|page| *page as usize);
+            if let Some(counted) = page.and_then(|page| self.counted.get_mut(page)) {
+                count += u32::from(*counted != self.now);
+                *counted = self.now;
+            }
+        }
+        count
+    }
+}
+
 /// The samples of a document and who has them too.
 #[derive(Debug, Default)]
 pub(crate) struct Shares {
@@ -52,9 +91,14 @@ impl Shares {
 }
 
 impl Finder {
-    /// Looks up who shares samples. `page_of` tells the page that a document is of:
-    /// versions of one page count once.
-    pub(crate) fn shares(&self, samples: &[u64], page_of: &[u32]) -> Result<Shares, StorageError> {
+    /// Looks up who shares samples, of the documents that `is_wanted`. Versions of one page
+    /// count once.
+    pub(crate) fn shares(
+        &self,
+        samples: &[u64],
+        pages: &mut Pages<'_>,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Result<Shares, StorageError> {
         let kind = self.recipe.sketch;
         let keys = |place| key(kind, place, samples[place]);
         let mut lists = Vec::with_capacity(samples.len());
@@ -73,7 +117,7 @@ impl Finder {
             ..Shares::default()
         };
         lists.sort_unstable_by_key(|(place, add, _)| (*place, *add));
-        let (mut docs, mut pages) = (Vec::new(), Vec::<u32>::new());
+        let mut docs = Vec::new();
         for same in lists.chunk_by(|x, y| x.0 == y.0) {
             let place = same[0].0;
             if lens[place] > COMMON {
@@ -83,15 +127,10 @@ impl Finder {
             for (_, add, list) in same {
                 self.postings[*add].docs(*list, &mut docs)?;
             }
-            pages.clear();
-            pages.extend(docs.iter().filter_map(|doc| page_of.get(*doc as usize)));
-            pages.sort_unstable();
-            pages.dedup();
-            #[expect(clippy::cast_precision_loss, reason = "at most 512")]
-            let count = pages.len().max(1) as f64;
-            shares.weights[place] = 1.0 / count;
+            shares.weights[place] = 1.0 / f64::from(pages.count(&docs).max(1));
             let sample = u32::try_from(place).unwrap_or(u32::MAX);
-            shares.met.extend(docs.iter().map(|doc| (*doc, sample)));
+            let wanted = docs.iter().filter(|doc| is_wanted(**doc));
+            shares.met.extend(wanted.map(|doc| (*doc, sample)));
         }
         shares.met.sort_unstable();
         let is_nested = matches!(kind, SketchKind::Nested { .. });

@@ -45,4 +45,4 @@ pub use hosts::Hosts;
 pub use moves::{MOVED, Move};
 pub use timeline::{Moment, Seen, Timeline};
 pub use trail::{Evidence, How, Trace, Trail};
-pub use whereabouts::{Place, Status, Whereabouts};
+pub use whereabouts::{Place, Prefer, Status, Whereabouts};

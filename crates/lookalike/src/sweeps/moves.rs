@@ -30,10 +30,11 @@ impl Trail {
         vanished: &[Seen],
     ) -> Result<Vec<Option<Move>>, StorageError> {
         let (before, after) = (self.seen(from..from + 1), self.seen(to..to + 1));
+        let mut pages = self.counting();
         let mut moves = Vec::with_capacity(vanished.len());
         for seen in vanished {
             let later = (to..to + 1, &after);
-            let traces = self.traces(finder, seen.doc, (from, &before), later)?;
+            let traces = self.traces(finder, seen.doc, (from, &before), later, &mut pages)?;
             let best = traces
                 .first()
                 .map(|best| (best.doc, best.evidence.confidence()));

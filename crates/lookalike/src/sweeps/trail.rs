@@ -23,7 +23,7 @@ use super::address::Address;
 use super::hosts::Hosts;
 use super::timeline::Timeline;
 use crate::collection::Collection;
-use crate::find::{Finder, Reread, Shares};
+use crate::find::{Finder, Pages, Reread, Shares};
 use crate::pairs::{Basis, Measure, Pair};
 use crate::storage::StorageError;
 
@@ -37,15 +37,27 @@ pub struct Trail {
     pub hosts: Hosts,
     /// The page that each document is of.
     page_of: Vec<u32>,
+    /// How many there are.
+    pages: usize,
     /// (the first with its sketch, document), sorted, of the documents that are copies.
     copies: Vec<(u32, u32)>,
 }
 
-/// Some documents of a collection.
+/// Some documents of a collection, and the first with the sketch of each.
 #[derive(Clone, Debug)]
-pub(crate) struct Docs(Vec<u64>);
+pub(crate) struct Docs {
+    docs: Bits,
+    classes: Bits,
+}
 
-impl Docs {
+#[derive(Clone, Debug)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn set(&mut self, doc: u32) {
+        self.0[doc as usize / 64] |= 1 << (doc % 64);
+    }
+
     fn has(&self, doc: u32) -> bool {
         let word = self.0.get(doc as usize / 64);
         word.is_some_and(|word| word >> (doc % 64) & 1 == 1)
@@ -227,21 +239,34 @@ impl Trail {
             .map(|key| u32::try_from(page(key)).unwrap_or(u32::MAX));
         Ok(Trail {
             page_of: page_of.collect(),
+            pages: pages.len(),
             timeline,
             hosts,
             copies,
         })
     }
 
+    /// What pages are counted with.
+    pub(crate) fn counting(&self) -> Pages<'_> {
+        Pages::new(&self.page_of, self.pages)
+    }
+
     /// The documents that some sweeps saw.
     pub(crate) fn seen(&self, sweeps: Range<usize>) -> Docs {
-        let mut bits = vec![0; self.page_of.len().div_ceil(64)];
+        let none = Bits(vec![0; self.page_of.len().div_ceil(64)]);
+        let (mut docs, mut classes) = (none.clone(), none);
         for sweep in sweeps {
             for seen in self.timeline.pages(sweep) {
-                bits[seen.doc as usize / 64] |= 1 << (seen.doc % 64);
+                docs.set(seen.doc);
+                classes.set(seen.doc);
             }
         }
-        Docs(bits)
+        for (first, copy) in &self.copies {
+            if docs.has(*copy) {
+                classes.set(*first);
+            }
+        }
+        Docs { docs, classes }
     }
 
     /// The documents that have one sketch.
@@ -260,11 +285,13 @@ impl Trail {
         doc: u32,
         (from, before): (usize, &Docs),
         (later, after): (Range<usize>, &Docs),
+        pages: &mut Pages<'_>,
     ) -> Result<Vec<Trace>, StorageError> {
         let collection = finder.collection();
         let kind = finder.recipe().sketch;
         let query = finder.query_of(doc, Reread::Never)?;
-        let shares = finder.shares(query.all_samples(), &self.page_of)?;
+        let is_wanted = |class| after.classes.has(class) || before.classes.has(class);
+        let shares = finder.shares(query.all_samples(), pages, is_wanted)?;
         let mut samples = Vec::new();
         let own_page = self.page_of[doc as usize];
 
@@ -272,7 +299,10 @@ impl Trail {
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut trouble = None;
         shares.each(|class, count, weight| {
-            let mut there = self.class(class).filter(|doc| after.has(*doc)).peekable();
+            let mut there = self
+                .class(class)
+                .filter(|doc| after.docs.has(*doc))
+                .peekable();
             if trouble.is_some() || there.peek().is_none() {
                 return;
             }
@@ -300,9 +330,9 @@ impl Trail {
             return Err(error);
         }
         candidates.sort_by(|x, y| y.hope.total_cmp(&x.hope).then(x.doc.cmp(&y.doc)));
-        let mut pages: hashbrown::HashSet<u32> = [own_page].into_iter().collect();
+        let mut taken: hashbrown::HashSet<u32> = [own_page].into_iter().collect();
         candidates.retain(|one| {
-            pages.len() <= CANDIDATES && pages.insert(self.page_of[one.doc as usize])
+            taken.len() <= CANDIDATES && taken.insert(self.page_of[one.doc as usize])
         });
 
         let address = |doc: u32| -> Result<Address, StorageError> {
@@ -325,7 +355,7 @@ impl Trail {
                 None => 0.0,
             };
             let pair = finder.judge(&query, one.class, one.count, &mut samples)?;
-            let side = self.side(finder, one.class, level(&pair), before, own_page)?;
+            let side = self.side(finder, one.class, level(&pair), before, own_page, pages)?;
             let (_, own) = shares.at_level(level(&pair));
             let common = one.weight.min(own).min(side.all);
             let part = |of: f64| {
@@ -378,16 +408,18 @@ impl Trail {
         level: u32,
         before: &Docs,
         but: u32,
+        pages: &mut Pages<'_>,
     ) -> Result<Side, StorageError> {
         let query = finder.query_of(class, Reread::Never)?;
         let mut samples = query.all_samples().to_vec();
         if matches!(finder.recipe().sketch, SketchKind::Nested { .. }) {
             samples.retain(|sample| sample.trailing_zeros() >= level);
         }
-        let shares: Shares = finder.shares(&samples, &self.page_of)?;
+        let is_wanted = |class| before.classes.has(class);
+        let shares: Shares = finder.shares(&samples, pages, is_wanted)?;
         let mut other = 0.0_f64;
         shares.each(|class, _, weight| {
-            let mut there = self.class(class).filter(|doc| before.has(*doc));
+            let mut there = self.class(class).filter(|doc| before.docs.has(*doc));
             if weight > other && there.any(|doc| self.page_of[doc as usize] != but) {
                 other = weight;
             }

@@ -10,13 +10,15 @@
 //! place may have vanished since: then where its page went is a place too, and the answer
 //! says which are still there.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use lookalike_core::estimate::Estimate;
 
 use super::address::is_same_host;
+use super::hosts::host_of;
 use super::moves::MOVED;
-use super::trail::{Docs, Evidence, How, Trace, Trail};
+use super::trail::{Evidence, How, Trace, Trail};
 use crate::collection::Collection;
 use crate::collection::entry::Flag;
 use crate::corpus::record::Timestamp;
@@ -194,7 +196,13 @@ impl Trail {
             };
             let later = from + 1..self.timeline.sweeps().len();
             let (before, after) = (self.seen(from..from + 1), self.seen(later.clone()));
-            for trace in self.traces(finder, doc, (from, &before), (later, &after))? {
+            for trace in self.traces(
+                finder,
+                doc,
+                (from, &before),
+                (later, &after),
+                &mut self.counting(),
+            )? {
                 let (_, url) = collection.strings(trace.doc, &collection.entry(trace.doc)?)?;
                 out.push((url.unwrap_or_default(), trace.evidence));
             }
@@ -254,8 +262,8 @@ impl Trail {
     ) -> Result<(Vec<Place>, bool), StorageError> {
         let later = from + 1..self.timeline.sweeps().len();
         let (before, after) = (self.seen(from..from + 1), self.seen(later.clone()));
-        let sets: (&Docs, &Docs) = (&before, &after);
-        let traces = self.traces(finder, doc, (from, sets.0), (later, sets.1))?;
+        let pages = &mut self.counting();
+        let traces = self.traces(finder, doc, (from, &before), (later, &after), pages)?;
         let mut places = Vec::new();
         let mut is_tie = false;
         for (number, trace) in traces.iter().take(PLACES).enumerate() {
@@ -330,7 +338,45 @@ impl Trail {
     }
 }
 
+/// Which of several good places comes first.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Prefer {
+    /// What was seen last.
+    Newest,
+    /// What is on the host of the page.
+    SameHost,
+    /// What is on this host.
+    Host(String),
+}
+
+impl Prefer {
+    /// `newest`, `same-host`, or the name of a host.
+    pub fn of(text: &str) -> Prefer {
+        match text {
+            "newest" => Prefer::Newest,
+            "same-host" => Prefer::SameHost,
+            host => Prefer::Host(host.to_ascii_lowercase()),
+        }
+    }
+}
+
 impl Whereabouts {
+    /// Puts what is preferred first, among places that are good enough to be told as the
+    /// answer.
+    pub fn prefer(&mut self, prefer: &Prefer) {
+        let is_good = |place: &Place| place.confidence >= MOVED;
+        let rank = |place: &Place| match prefer {
+            Prefer::Newest => place.date.map_or(i64::MIN, |date| date.0),
+            Prefer::SameHost => i64::from(place.is_same_host),
+            Prefer::Host(host) => {
+                let own = host_of(&place.url).map(str::to_ascii_lowercase);
+                i64::from(own.as_ref() == Some(host))
+            }
+        };
+        let wish = |place: &Place| Reverse((is_good(place), is_good(place).then(|| rank(place))));
+        self.now.sort_by_key(wish);
+    }
+
     fn unknown() -> Whereabouts {
         Whereabouts {
             status: Status::Unknown,
