@@ -368,9 +368,9 @@ mod tests {
         };
         let plan = Plan::new(&[source(4000), source(6000)], &seen, 256 << 20, 2);
         assert_eq!((plan.documents, plan.samples), (1000, 20_000));
-        let stored = 1000 * 196 + 5000 + 20_000 * 16;
+        let stored = 1000 * 228 + 5000 + 20_000 * 16;
         assert_eq!(plan.collection, stored + stored / 8191);
-        assert_eq!(plan.scratch, 1000 * 128 + 5000 + 20_000 * 8);
+        assert_eq!(plan.scratch, 1000 * 160 + 5000 + 20_000 * 8);
         let few = Plan::new(&[source(10_000)], &seen, 1 << 20, 2);
         assert_eq!(few.scratch, plan.scratch + 20_000 * 12);
         assert_eq!(duration(3.0 * 3600.0 + 61.0), "3 h 1 min");
