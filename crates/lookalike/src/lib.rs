@@ -61,6 +61,8 @@ pub mod clusters;
 
 pub mod find;
 
+pub mod archive;
+
 pub mod tables;
 
 pub mod shards;
