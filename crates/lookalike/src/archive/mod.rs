@@ -2,11 +2,20 @@
 //!
 //! ```text
 //! URL ─► surt: key ─┐
-//! captures ─────────┴─► index: by key and date ─► cdx: rows, asked for in the CDX language
+//! captures ─────────┴─► index: by key and date ─► cdx: what is asked for ─► row: lines
+//!                                                  └─► filter
 //! ```
 //!
 //! The service speaks Memento and CDX from these; `export cdxj` writes them all.
 
 pub mod surt;
+
+pub mod row;
+
+pub mod index;
+
+mod filter;
+
+pub mod cdx;
 
 mod idna;
