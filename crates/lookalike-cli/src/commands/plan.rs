@@ -60,9 +60,9 @@ const SAMPLE_TIME: Duration = Duration::from_secs(5);
 /// And of how many inputs.
 const SAMPLE_SOURCES: usize = 1000;
 
-/// What a document takes in a collection besides strings and samples: its entry 128, head
+/// What a document takes in a collection besides strings and samples: its entry 160, head
 /// 4, sketch name 12, key 12, member 32, and its place in a roster 8.
-const DOCUMENT_LEN: u64 = 128 + 4 + 12 + 12 + 32 + 8;
+const DOCUMENT_LEN: u64 = 160 + 4 + 12 + 12 + 32 + 8;
 
 /// A payload digest to be looked up.
 const PAYLOAD_LEN: u64 = 12;
@@ -239,7 +239,7 @@ impl Plan {
         let stored =
             documents * DOCUMENT_LEN + payloads * PAYLOAD_LEN + strings + samples * SAMPLE_LEN;
         // Entries, strings and samples stand in chunks until all is sketched.
-        let chunks = documents * 128 + strings + samples * 8;
+        let chunks = documents * 160 + strings + samples * 8;
         // A third of the memory holds loose fingerprints, in vectors that may be half empty.
         let loose = samples * LOOSE_LEN;
         let spilled = if loose > memory / 6 { loose } else { 0 };
@@ -368,9 +368,9 @@ mod tests {
         };
         let plan = Plan::new(&[source(4000), source(6000)], &seen, 256 << 20, 2);
         assert_eq!((plan.documents, plan.samples), (1000, 20_000));
-        let stored = 1000 * 196 + 5000 + 20_000 * 16;
+        let stored = 1000 * 228 + 5000 + 20_000 * 16;
         assert_eq!(plan.collection, stored + stored / 8191);
-        assert_eq!(plan.scratch, 1000 * 128 + 5000 + 20_000 * 8);
+        assert_eq!(plan.scratch, 1000 * 160 + 5000 + 20_000 * 8);
         let few = Plan::new(&[source(10_000)], &seen, 1 << 20, 2);
         assert_eq!(few.scratch, plan.scratch + 20_000 * 12);
         assert_eq!(duration(3.0 * 3600.0 + 61.0), "3 h 1 min");

@@ -3,7 +3,9 @@
 //!
 //! ```text
 //! batches, in order ─► chunk: heads    an Entry each
-//!                             bodies   samples u64 × n | id | URL, each document's
+//!                             bodies   samples u64 × n | id | URL | media type, each
+//!                                      document's; how long the last is stands where
+//!                                      its number will
 //!                             rejects  one JSON object a line
 //!                             texts    of each document, if they are kept; how long
 //!                                      stands where its strings will
@@ -174,7 +176,8 @@ impl<'a> Bodies<'a> {
         samples.clear();
         let words = bytes.as_chunks().0.iter();
         samples.extend(words.map(|word| u64::from_le_bytes(*word)));
-        strings.resize((entry.id_len + entry.url_len) as usize, 0);
+        let names = (entry.id_len + entry.url_len) as usize;
+        strings.resize(names + usize::from(entry.facts.mime), 0);
         stream.read_exact(strings)
     }
 }

@@ -12,6 +12,7 @@
 
 pub mod tally;
 
+pub(crate) mod captures;
 pub(crate) mod intake;
 pub(crate) mod names;
 pub(crate) mod recent;
@@ -57,6 +58,7 @@ use crate::pairs::postings::{PARTITIONS, Partitions, Postings, PostingsWriter, S
 use crate::parallel;
 use crate::storage::disk::Disk;
 use crate::storage::{Storage, StorageError};
+use captures::Captures;
 use intake::{Collector, Intake};
 use segment::Files;
 use sketching::{Position, Reading};
@@ -308,7 +310,7 @@ pub(crate) fn add_in(
         .map(|sweep| Segment::open(&**storage, &manifest, sweep))
         .collect();
     let older = older?;
-    let base = older.last().map_or(0, |last| last.base + last.documents);
+    let base = segment::base_after(&older);
 
     watch(Event::Phase(Phase::Sketch));
     for (input, refused) in &inputs.refused {
@@ -344,9 +346,9 @@ pub(crate) fn add_in(
         &intake,
         &verdicts,
         &older,
-        base,
         recipe.sketch,
         &mut partitions,
+        Captures::new(scratch, options.memory / 8),
     )?;
     let mut texts = Vec::new();
     if options.keep_text && written.documents > 0 {
@@ -396,6 +398,7 @@ pub(crate) fn add_in(
         documents: written.documents,
         date: options.date.map(|date| date.0),
         reading: StoredReading::new(&options.reading),
+        mimes: written.mimes,
         keeps_text,
         counts: Counts::default(),
     });

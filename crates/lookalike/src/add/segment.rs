@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! chunks, in order ─► documents get their numbers ─► documents, strings, heads, sketches
-//!                                                ─► captures of those that were there
+//!                                                ─► captures of those that were there,
+//!                                                   sorted by document
 //!                                                ─► postings, to be sorted
 //! ```
 
 use std::path::Path;
 
+use super::captures::Captures;
 use super::intake::{Bodies, Intake};
 use super::names::{Target, Verdicts, What};
 use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind};
@@ -17,7 +19,7 @@ use crate::collection::lookup::write_lookup;
 use crate::collection::manifest::Manifest;
 use crate::collection::segment::{Segment, StoredSource};
 use crate::collection::sketches::STRIDE;
-use crate::collection::state::{Counts, State};
+use crate::collection::state::{Counts, MOST_MIMES, State};
 use crate::corpus::inputs::Source;
 use crate::pairs::postings::{Partitions, key};
 use crate::storage::{Storage, StorageError};
@@ -41,6 +43,24 @@ pub(crate) struct Written {
     pub(crate) documents: u32,
     pub(crate) files: Vec<FileEntry>,
     pub(crate) counts: Counts,
+    /// Media types, by number.
+    pub(crate) mimes: Vec<String>,
+}
+
+/// The number of a media type among those met, from 1; 0 for none, and past the limit.
+fn mime_number(mimes: &mut Vec<String>, mime: &[u8]) -> u16 {
+    if mime.is_empty() {
+        return 0;
+    }
+    let known = mimes.iter().position(|known| known.as_bytes() == mime);
+    let index = known.unwrap_or(mimes.len());
+    if index == MOST_MIMES {
+        return 0;
+    }
+    if index == mimes.len() {
+        mimes.push(String::from_utf8_lossy(mime).into_owned());
+    }
+    u16::try_from(index + 1).unwrap_or(0)
 }
 
 /// Numbers of the new documents, by their place among the entries: one bit an entry and
@@ -79,23 +99,29 @@ impl Numbers {
     }
 }
 
+/// The number of the first document after some sweeps.
+pub(crate) fn base_after(older: &[Segment]) -> u32 {
+    older.last().map_or(0, |last| last.base + last.documents)
+}
+
 /// Writes the documents of a sweep, and hands their samples to `partitions`.
 pub(crate) fn write_documents(
     files: &Files<'_>,
     intake: &Intake,
     verdicts: &Verdicts,
     older: &[Segment],
-    base: u32,
     kind: SketchKind,
     partitions: &mut Partitions<'_>,
+    mut captures: Captures<'_>,
 ) -> Result<Written, StorageError> {
+    let base = base_after(older);
     let numbers = Numbers::new(base, verdicts);
     let mut documents = files.create("documents", FileKind::Documents)?;
     let mut strings = files.create("strings", FileKind::Names)?;
     let mut heads = files.create("heads", FileKind::Sketches)?;
     let mut sketches = files.create("sketches", FileKind::Sketches)?;
     let mut places = files.create("places", FileKind::Lookup)?;
-    let mut captures = files.create("captures", FileKind::Captures)?;
+    let mut mimes = Vec::new();
     let mut counts = Counts::default();
     let mut next = base;
     let mut entries = intake.heads(files.storage);
@@ -110,6 +136,10 @@ pub(crate) fn write_documents(
         let what = verdicts.get(number);
         bodies.next_body(&entry, &mut samples, &mut text)?;
         number += 1;
+        let (names, mime) = text.split_at(text.len() - usize::from(entry.facts.mime));
+        if what != What::Lost {
+            entry.facts.mime = mime_number(&mut mimes, mime);
+        }
         match what {
             What::Lost => {
                 *counts
@@ -120,12 +150,7 @@ pub(crate) fn write_documents(
             }
             What::Again(target) => {
                 counts.again += 1;
-                captures.append_record(Capture {
-                    doc: numbers.doc(target),
-                    source: entry.source,
-                    offset: entry.offset,
-                    date: entry.when().map_or(i64::MIN, |when| when.0),
-                })?;
+                captures.push(Capture::of(numbers.doc(target), &entry))?;
                 continue;
             }
             What::Distinct => {
@@ -163,7 +188,7 @@ pub(crate) fn write_documents(
             of_earlier += samples.len() as u64;
         }
         entry.strings = strings.position();
-        strings.append(&text)?;
+        strings.append(names)?;
         documents.append_record(entry)?;
         next = next
             .checked_add(1)
@@ -182,10 +207,11 @@ pub(crate) fn write_documents(
             strings.finish()?,
             heads.finish()?,
             sketches.finish()?,
-            captures.finish()?,
+            captures.write(files.create("captures", FileKind::Captures)?)?,
             places.finish()?,
         ],
         counts,
+        mimes,
     })
 }
 

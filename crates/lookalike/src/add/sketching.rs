@@ -23,7 +23,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::recent::{Known, Recent};
 use super::tally::Tally;
-use crate::collection::entry::{Entry, Flag, SketchHead};
+use crate::collection::entry::{Entry, Facts, Flag, SketchHead};
+use crate::collection::state::MIME_LEN;
 use crate::corpus::batch::Batch;
 use crate::corpus::document::Document;
 use crate::corpus::inputs::Source;
@@ -38,7 +39,7 @@ use crate::storage::StorageError;
 pub(crate) struct Sketched {
     /// One for each document, its place in `bodies` in order.
     pub(crate) entries: Vec<Entry>,
-    /// For each document: samples, id, URL.
+    /// For each document: samples, id, URL, media type.
     pub(crate) bodies: Vec<u8>,
     /// The text of each document, if texts are kept.
     pub(crate) texts: Vec<u8>,
@@ -368,6 +369,15 @@ impl<'a> Worker<'a> {
             ..Entry::default()
         };
         let (id, url) = (record.id.as_deref(), record.url.as_deref());
+        let archived = &record.archived;
+        let mime = archived.mime.as_deref().unwrap_or("");
+        let mime = if mime.len() > MIME_LEN { "" } else { mime };
+        entry.facts = Facts {
+            digest: archived.digest.unwrap_or_default(),
+            record_len: archived.record_len,
+            status: archived.status.unwrap_or(0),
+            mime: u16::try_from(mime.len()).unwrap_or(0),
+        };
         entry.set_when(record.date);
         for (text, flag, len) in [
             (id, Flag::HasId, &mut entry.id_len),
@@ -444,6 +454,7 @@ impl<'a> Worker<'a> {
         out.tally.dates_unreadable += u64::from(entry.has(Flag::DateUnreadable));
         out.bodies.extend_from_slice(id.unwrap_or("").as_bytes());
         out.bodies.extend_from_slice(url.unwrap_or("").as_bytes());
+        out.bodies.extend_from_slice(mime.as_bytes());
         out.entries.push(entry);
     }
 }

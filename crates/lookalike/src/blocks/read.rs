@@ -180,6 +180,24 @@ impl BlockReader {
         Err(StorageError::damaged(&self.entry().name, what, None))
     }
 
+    /// How many records stand before the first of which something is not true, that being
+    /// so of all that follow. O(log records).
+    pub fn partition_point<R: Record>(
+        &self,
+        is_before: impl Fn(&R) -> bool,
+    ) -> Result<u64, StorageError> {
+        let (mut low, mut high) = (0, self.record_count::<R>()?);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_before(&self.record(middle)?) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
     /// A part of the stream, from front to back, through a buffer of `blocks` blocks.
     pub fn stream(&self, range: Range<u64>, blocks: usize) -> Result<BlockStream, StorageError> {
         self.check_range(range.start, range.end.saturating_sub(range.start))?;

@@ -1,4 +1,4 @@
-//! What a collection knows of one document, as 128 bytes.
+//! What a collection knows of one document, as 160 bytes.
 //!
 //! ```text
 //!   0 name of the bytes u128 | name of the tokens u128 | name of the sketch u128
@@ -6,6 +6,7 @@
 //!  96 place of its strings u64
 //! 104 source u32 | sketch head u32 | id bytes u32 | URL bytes u32
 //! 120 copy of u32 | grade u8 | flags u8 | 0 u16
+//! 128 digest 20 bytes | record bytes u32 | way of reading u32 | status u16 | media type u16
 //! ```
 //!
 //! Entries stand in the order of the documents' numbers, so a number is a place.
@@ -135,6 +136,32 @@ pub struct Entry {
     pub grade: u8,
     /// [`Flag`]s.
     pub flags: u8,
+    /// What its archive says of the record.
+    pub facts: Facts,
+    /// How its bytes were read: of two documents with the same bytes and the same way, all
+    /// names are the same.
+    pub way: u32,
+}
+
+/// What a web archive says of a capture: all 0 for what was read from anything else.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Facts {
+    /// SHA-1 of the payload as the archive has it; 0 where it has none.
+    pub digest: [u8; 20],
+    /// Bytes of the record as it is stored: of its packed member, or of the plain record
+    /// to the end of its block. What CDX calls its length; 0 where it is not known.
+    pub record_len: u32,
+    /// Status of the HTTP response; 0 where there is none.
+    pub status: u16,
+    /// Which of the media types of its sweep, from 1; 0 where it is not known.
+    pub mime: u16,
+}
+
+impl Facts {
+    /// SHA-1 of the payload, where the archive has it.
+    pub fn digest(&self) -> Option<[u8; 20]> {
+        (self.digest != [0; 20]).then_some(self.digest)
+    }
 }
 
 impl Entry {
@@ -191,7 +218,7 @@ impl Entry {
 
 impl Record for Entry {
     type Bytes = EntryBytes;
-    const LEN: usize = 128;
+    const LEN: usize = 160;
 
     fn to_bytes(self) -> EntryBytes {
         let mut bytes = EntryBytes::default();
@@ -226,6 +253,11 @@ impl Record for Entry {
             put(&half.to_le_bytes());
         }
         put(&[self.grade, self.flags, 0, 0]);
+        put(&self.facts.digest);
+        put(&self.facts.record_len.to_le_bytes());
+        put(&self.way.to_le_bytes());
+        put(&self.facts.status.to_le_bytes());
+        put(&self.facts.mime.to_le_bytes());
         bytes
     }
 
@@ -255,17 +287,30 @@ impl Record for Entry {
             copy_of: half(120),
             grade: bytes[124],
             flags: bytes[125],
+            facts: Facts {
+                digest: digest(&bytes[128..148]),
+                record_len: half(148),
+                status: <u16 as Record>::from_bytes(&bytes[156..158]),
+                mime: <u16 as Record>::from_bytes(&bytes[158..160]),
+            },
+            way: half(152),
         }
     }
 }
 
+fn digest(bytes: &[u8]) -> [u8; 20] {
+    let mut digest = [0; 20];
+    digest.copy_from_slice(bytes);
+    digest
+}
+
 /// An entry on disk.
 #[derive(Clone, Copy, Debug)]
-pub struct EntryBytes([u8; 128]);
+pub struct EntryBytes([u8; 160]);
 
 impl Default for EntryBytes {
     fn default() -> EntryBytes {
-        EntryBytes([0; 128])
+        EntryBytes([0; 160])
     }
 }
 
@@ -281,30 +326,65 @@ impl AsMut<[u8]> for EntryBytes {
     }
 }
 
-/// Another capture of a document that was captured before: 24 bytes.
+/// Another capture of a document that was captured before: 56 bytes.
+///
+/// ```text
+///  0 document u32 | source u32 | offset u64 | date i64
+/// 24 digest 20 bytes | record bytes u32 | status u16 | media type u16 | flags u16 | 0 u16
+/// ```
+///
+/// Captures are in the order of their fields: by document, and then by date.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Capture {
     /// Which document.
     pub doc: u32,
+    /// Seconds since 1970; `i64::MIN` for a date that is not known.
+    pub date: i64,
     /// Which source.
     pub source: u32,
     /// Where in it.
     pub offset: u64,
-    /// Seconds since 1970; `i64::MIN` for a date that is not known.
-    pub date: i64,
+    /// What its archive says of the record.
+    pub facts: Facts,
+    /// Whether it is a revisit: the content is that of another capture.
+    pub is_revisit: bool,
+}
+
+impl Capture {
+    /// That an entry is one more capture of a document.
+    pub(crate) fn of(doc: u32, entry: &Entry) -> Capture {
+        Capture {
+            doc,
+            date: entry.when().map_or(i64::MIN, |when| when.0),
+            source: entry.source,
+            offset: entry.offset,
+            facts: entry.facts,
+            is_revisit: entry.has(Flag::Revisit),
+        }
+    }
+
+    /// Its own date, if it has one.
+    pub fn when(&self) -> Option<Timestamp> {
+        (self.date != i64::MIN).then_some(Timestamp(self.date))
+    }
 }
 
 impl Record for Capture {
-    type Bytes = [u8; 24];
-    const LEN: usize = 24;
+    type Bytes = CaptureBytes;
+    const LEN: usize = 56;
 
-    fn to_bytes(self) -> [u8; 24] {
-        let mut bytes = [0; 24];
+    fn to_bytes(self) -> CaptureBytes {
+        let mut bytes = [0; 56];
         bytes[..4].copy_from_slice(&self.doc.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.source.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.offset.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.date.to_le_bytes());
-        bytes
+        bytes[16..24].copy_from_slice(&self.date.to_le_bytes());
+        bytes[24..44].copy_from_slice(&self.facts.digest);
+        bytes[44..48].copy_from_slice(&self.facts.record_len.to_le_bytes());
+        bytes[48..50].copy_from_slice(&self.facts.status.to_le_bytes());
+        bytes[50..52].copy_from_slice(&self.facts.mime.to_le_bytes());
+        bytes[52] = u8::from(self.is_revisit);
+        CaptureBytes(bytes)
     }
 
     fn from_bytes(bytes: &[u8]) -> Capture {
@@ -313,7 +393,36 @@ impl Record for Capture {
             source: <u32 as Record>::from_bytes(&bytes[4..8]),
             offset: <u64 as Record>::from_bytes(&bytes[8..16]),
             date: <u64 as Record>::from_bytes(&bytes[16..24]).cast_signed(),
+            facts: Facts {
+                digest: digest(&bytes[24..44]),
+                record_len: <u32 as Record>::from_bytes(&bytes[44..48]),
+                status: <u16 as Record>::from_bytes(&bytes[48..50]),
+                mime: <u16 as Record>::from_bytes(&bytes[50..52]),
+            },
+            is_revisit: bytes[52] & 1 != 0,
         }
+    }
+}
+
+/// A capture on disk.
+#[derive(Clone, Copy, Debug)]
+pub struct CaptureBytes([u8; 56]);
+
+impl Default for CaptureBytes {
+    fn default() -> CaptureBytes {
+        CaptureBytes([0; 56])
+    }
+}
+
+impl AsRef<[u8]> for CaptureBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsMut<[u8]> for CaptureBytes {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.0
     }
 }
 
@@ -322,18 +431,35 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn facts() -> impl Strategy<Value = Facts> {
+        let all = (any::<[u8; 20]>(), any::<u32>(), any::<u16>(), any::<u16>());
+        all.prop_map(|(digest, record_len, status, mime)| Facts {
+            digest,
+            record_len,
+            status,
+            mime,
+        })
+    }
+
     proptest! {
         #[test]
         fn entries_come_back_as_they_were(words in prop::array::uniform7(any::<u64>()), names in prop::array::uniform3(any::<u128>()),
-            halves in prop::array::uniform5(any::<u32>()), grade in any::<u8>(), flags in any::<u8>()) {
+            halves in prop::array::uniform6(any::<u32>()), grade in any::<u8>(), flags in any::<u8>(), facts in facts()) {
             let entry = Entry {
                 bytes_name: names[0], tokens_name: names[1], sketch_name: names[2],
                 key: words[0], payload: words[1], tokens: words[2], body_len: words[3], offset: words[4],
                 date: words[5].cast_signed(), strings: words[6],
                 source: halves[0], sketch: SketchHead(halves[1]), id_len: halves[2], url_len: halves[3], copy_of: halves[4],
-                grade, flags,
+                grade, flags, facts, way: halves[5],
             };
             prop_assert_eq!(Entry::from_bytes(entry.to_bytes().as_ref()), entry);
+        }
+
+        #[test]
+        fn captures_come_back_as_they_were(doc in any::<u32>(), source in any::<u32>(), offset in any::<u64>(),
+            date in any::<i64>(), facts in facts(), is_revisit in any::<bool>()) {
+            let capture = Capture { doc, date, source, offset, facts, is_revisit };
+            prop_assert_eq!(Capture::from_bytes(capture.to_bytes().as_ref()), capture);
         }
     }
 

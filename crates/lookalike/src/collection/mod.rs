@@ -40,6 +40,8 @@ pub mod segment;
 
 mod open;
 
+pub mod sightings;
+
 pub mod texts;
 
 pub use open::{Collection, Pairs};

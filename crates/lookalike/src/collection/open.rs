@@ -279,10 +279,10 @@ impl Collection {
         Ok(())
     }
 
-    /// The further captures of documents, in the order they were read.
+    /// The further captures of documents that were read with a sweep, by document and then
+    /// by date.
     pub fn captures(&self, sweep: usize) -> Result<RecordStream<Capture>, StorageError> {
-        let name = file_name("captures", self.state().sweeps[sweep].generation);
-        BlockReader::open(&*self.storage, self.manifest.file(&name)?)?.all_records(8)
+        self.segments[sweep].captures()
     }
 
     /// The sketches of all documents.
@@ -434,22 +434,14 @@ impl Pairs {
 /// Adds the pairs of a later document.
 fn of_later(file: &BlockReader, doc: u32, pairs: &mut Vec<Pair>) -> Result<(), StorageError> {
     let count = file.record_count::<Pair>()?;
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if file.record::<Pair>(middle)?.a < doc {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    while low < count {
-        let pair: Pair = file.record(low)?;
+    let mut next = file.partition_point(|pair: &Pair| pair.a < doc)?;
+    while next < count {
+        let pair: Pair = file.record(next)?;
         if pair.a != doc {
             break;
         }
         pairs.push(pair);
-        low += 1;
+        next += 1;
     }
     Ok(())
 }

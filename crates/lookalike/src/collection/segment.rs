@@ -10,7 +10,8 @@
 //! names      (name of sketch, document)   sorted, and so are
 //! keys       (key, document)
 //! payloads   (payload digest, document)
-//! captures   Capture …                    of documents that were captured before
+//! captures   Capture …                    of documents that were captured before, by
+//!                                         document and date
 //! pairs      Pair …                       counted, with a later document of this sweep
 //! sources    one JSON object a line
 //! texts      if they are kept: zstd frames; texts-places: TextPlace × n
@@ -24,13 +25,13 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
+use super::entry::{Capture, Entry};
 use super::file_name;
 use super::kept::Kept;
 use super::lookup::Lookup;
 use super::manifest::Manifest;
 use super::state::{State, Sweep};
-use crate::blocks::BlockReader;
+use crate::blocks::{BlockReader, RecordStream};
 use crate::corpus::inputs::{Source, SourceKind};
 use crate::storage::{Storage, StorageError};
 
@@ -48,6 +49,7 @@ pub struct Segment {
     pub(crate) sketch_names: Lookup,
     pub(crate) keys: Lookup,
     pub(crate) payloads: Lookup,
+    captures: BlockReader,
     sources: BlockReader,
     /// The texts of its documents, if they are kept.
     pub(crate) kept: Option<Kept>,
@@ -89,6 +91,7 @@ impl Segment {
             sketch_names: Lookup::open(storage, entry("names")?)?,
             keys: Lookup::open(storage, entry("keys")?)?,
             payloads: Lookup::open(storage, entry("payloads")?)?,
+            captures: BlockReader::open(storage, entry("captures")?)?,
             sources: BlockReader::open(storage, entry("sources")?)?,
             kept,
             lines: OnceLock::new(),
@@ -102,8 +105,31 @@ impl Segment {
     }
 
     /// All of them, in order.
-    pub(crate) fn entries(&self) -> Result<crate::blocks::RecordStream<Entry>, StorageError> {
+    pub(crate) fn entries(&self) -> Result<RecordStream<Entry>, StorageError> {
         self.entries.all_records(8)
+    }
+
+    /// The further captures that were read with this sweep, by document and then by date.
+    pub(crate) fn captures(&self) -> Result<RecordStream<Capture>, StorageError> {
+        self.captures.all_records(8)
+    }
+
+    /// Those of one document. O(log captures), and the captures themselves.
+    pub(crate) fn captures_of(&self, doc: u32) -> Result<Vec<Capture>, StorageError> {
+        let count = self.captures.record_count::<Capture>()?;
+        let mut next = self
+            .captures
+            .partition_point(|capture: &Capture| capture.doc < doc)?;
+        let mut captures = Vec::new();
+        while next < count {
+            let capture: Capture = self.captures.record(next)?;
+            if capture.doc != doc {
+                break;
+            }
+            captures.push(capture);
+            next += 1;
+        }
+        Ok(captures)
     }
 
     /// A document's id and URL.

@@ -42,11 +42,30 @@ pub struct Sweep {
     pub date: Option<i64>,
     /// How its documents were read, so that they can be read again.
     pub reading: StoredReading,
+    /// The media types that its archives name, [`MOST_MIMES`] at most, in the order they
+    /// were met. Entries and captures have their number, from 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mimes: Vec<String>,
     /// Whether the texts of its documents are kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_text: bool,
     /// What became of what was read.
     pub counts: Counts,
+}
+
+/// Media types that a sweep tells apart. The web has some forty that are text; a manifest
+/// must not grow with what servers make up.
+pub const MOST_MIMES: usize = 256;
+
+/// Bytes of the longest media type that is kept. The longest registered one has 85.
+pub const MIME_LEN: usize = 100;
+
+impl Sweep {
+    /// The media type with a number, if that is one.
+    pub fn mime(&self, number: u16) -> Option<&str> {
+        let index = usize::from(number).checked_sub(1)?;
+        self.mimes.get(index).map(String::as_str)
+    }
 }
 
 /// How documents were read, as it is written down.

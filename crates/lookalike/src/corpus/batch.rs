@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::comma::{self, Columns};
 use super::lines;
 use super::options::ReadOptions;
-use super::record::{Body, Kind, Offset, Record, Refused, When};
-use super::warc;
+use super::record::{Archived, Body, Kind, Offset, Record, Refused, When};
+use super::warc::{self, Extent};
 
 /// About how many bytes a batch holds. Half a mebibyte is a hundred documents or so:
 /// handing it over costs nothing beside them, and two for each thread are small change
@@ -89,7 +89,7 @@ pub(crate) enum Piece {
     Warc {
         range: Range<usize>,
         head_len: usize,
-        offset: u64,
+        extent: Extent,
     },
     /// A file that is one document.
     File { range: Range<usize>, kind: Kind },
@@ -153,8 +153,8 @@ impl RawRecords for Pieces {
                 Piece::Warc {
                     range,
                     head_len,
-                    offset,
-                } => each(warc::record(bytes(range), *head_len, *offset, options)),
+                    extent,
+                } => each(warc::record(bytes(range), *head_len, *extent, options)),
                 Piece::File { range, kind } => each(Ok(Record {
                     offset: Offset(0),
                     id: None,
@@ -166,6 +166,7 @@ impl RawRecords for Pieces {
                         charset: None,
                         payload_digest: None,
                     },
+                    archived: Archived::default(),
                     repaired: 0,
                 })),
                 Piece::Refused(refused) => each(Err(refused.clone())),

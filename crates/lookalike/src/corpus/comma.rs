@@ -24,7 +24,7 @@ use super::json::lossy;
 use super::lines::check_len;
 use super::options::ReadOptions;
 use super::read::{Halt, Wanted};
-use super::record::{Body, Offset, Record, Refused};
+use super::record::{Archived, Body, Offset, Record, Refused};
 use super::unpack::{Event, Packing, Unpacked};
 
 /// Bytes unpacked at once.
@@ -406,6 +406,7 @@ pub(crate) fn record<'a>(
         url,
         date: date::when(&when.unwrap_or_default()),
         body: Body::Text(text),
+        archived: Archived::default(),
         repaired,
     })
 }

@@ -22,7 +22,7 @@ use super::date;
 use super::json::{self, Fault, Scalar};
 use super::options::ReadOptions;
 use super::read::{Halt, Wanted};
-use super::record::{Body, Offset, Record, Refused, When};
+use super::record::{Archived, Body, Offset, Record, Refused, When};
 use super::unpack::{Event, Unpacked};
 
 /// The field that features stand in.
@@ -278,6 +278,7 @@ fn parse<'a>(
         url,
         date: when_of(when),
         body,
+        archived: Archived::default(),
         repaired,
     })
 }

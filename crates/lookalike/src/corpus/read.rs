@@ -16,7 +16,7 @@ use std::path::Path;
 use super::batch::{Batch, Gather, Piece, Stopped};
 use super::inputs::{Source, SourceKind, stdin_kind};
 use super::options::ReadOptions;
-use super::record::{Body, Kind, Offset, Record, Refused, When};
+use super::record::{Archived, Body, Kind, Offset, Record, Refused, When};
 use super::unpack::{Event, Input, Packing, Unpacked};
 use super::{comma, lines, parquet, wacz, warc};
 
@@ -312,6 +312,7 @@ fn fetch_all(source: &Source, options: &ReadOptions, wanted: &mut Wanted<'_>) ->
                     charset: None,
                     payload_digest: None,
                 },
+                archived: Archived::default(),
                 repaired: 0,
             });
             if wanted.next() == Some(0) {

@@ -34,8 +34,24 @@ pub struct Record<'a> {
     pub date: When,
     /// What it holds.
     pub body: Body<'a>,
+    /// What a web archive says of it besides; nothing where it was read from anything else.
+    pub archived: Archived<'a>,
     /// How many malformed sequences of its fields became U+FFFD.
     pub repaired: usize,
+}
+
+/// What a web archive says of a record besides what it holds.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Archived<'a> {
+    /// The status of the HTTP response, if it is one.
+    pub status: Option<u16>,
+    /// The media type, in lower case and without parameters.
+    pub mime: Option<Cow<'a, str>>,
+    /// SHA-1 of the payload, as the archive has it. Anyone can write one there.
+    pub digest: Option<[u8; 20]>,
+    /// Bytes it takes up in its file as it is stored there, packed or not; 0 where that is
+    /// not known.
+    pub record_len: u32,
 }
 
 /// What an input says of a record's date.

@@ -12,7 +12,7 @@ use super::{DedupError, DedupOptions, Deduped, Form, Named, Outputs, Removed, Wa
 use crate::add::Event;
 use crate::blocks::RecordStream;
 use crate::collection::Collection;
-use crate::collection::entry::{Capture, Entry};
+use crate::collection::entry::Entry;
 use crate::collection::segment::StoredSource;
 use crate::collection::state::StoredClustering;
 use crate::corpus::inputs::{Inputs, Source};
@@ -278,22 +278,31 @@ struct Records<'a> {
     entries: RecordStream<Entry>,
     next_entry: Option<Entry>,
     doc: u32,
-    captures: RecordStream<Capture>,
-    next_capture: Option<Capture>,
+    /// Further captures, by where they stand.
+    captures: std::iter::Peekable<std::vec::IntoIter<(u32, Choice)>>,
 }
 
 impl<'a> Records<'a> {
     fn new(job: &Job<'a>) -> Result<Records<'a>, StorageError> {
         let last = job.collection.state().sweeps.len().saturating_sub(1);
         let mut entries = job.collection.entries(last)?;
-        let mut captures = job.collection.captures(last)?;
+        let mut captures = Vec::new();
+        let mut stream = job.collection.captures(last)?;
+        while let Some(capture) = stream.next_record()? {
+            let choice = Choice {
+                offset: capture.offset,
+                doc: capture.doc,
+                is_kept: job.decided.keeps_capture(&capture),
+            };
+            captures.push((capture.source, choice));
+        }
+        captures.sort_unstable_by_key(|(source, choice)| (*source, choice.offset));
         Ok(Records {
             decided: job.decided,
             next_entry: entries.next_record()?,
             entries,
             doc: job.decided.base,
-            next_capture: captures.next_record()?,
-            captures,
+            captures: captures.into_iter().peekable(),
         })
     }
 
@@ -312,15 +321,8 @@ impl<'a> Records<'a> {
             self.doc += 1;
             self.next_entry = self.entries.next_record()?;
         }
-        while let Some(capture) = self.next_capture
-            && is_of(capture.source)
-        {
-            choices.push(Choice {
-                offset: capture.offset,
-                doc: capture.doc,
-                is_kept: self.decided.keeps_capture(&capture),
-            });
-            self.next_capture = self.captures.next_record()?;
+        while let Some((_, choice)) = self.captures.next_if(|(of, _)| is_of(*of)) {
+            choices.push(choice);
         }
         choices.sort_unstable_by_key(|choice| choice.offset);
         Ok(choices)

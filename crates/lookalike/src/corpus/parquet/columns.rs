@@ -13,7 +13,7 @@ use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
 use super::{Fault, FieldNames};
 use crate::corpus::date::when;
-use crate::corpus::record::{Body, Offset, Record, Refused, Timestamp, When};
+use crate::corpus::record::{Archived, Body, Offset, Record, Refused, Timestamp, When};
 
 /// Where the fields are: the names to go down by, from the top.
 pub(super) struct Columns {
@@ -162,6 +162,7 @@ impl Values {
             url: self.url.as_ref().and_then(|url| url.lossy(row)),
             date: self.date.get(row),
             body: self.body(row, number)?,
+            archived: Archived::default(),
             repaired: 0,
         })
     }

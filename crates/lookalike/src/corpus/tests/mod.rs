@@ -42,7 +42,8 @@ impl Got {
             Body::Text(text) => text.as_bytes().to_vec(),
             _ => Vec::new(),
         };
-        let rest = format!("{:?} {:?} {}", record.date, body, record.repaired);
+        let (date, archived) = (record.date, &record.archived);
+        let rest = format!("{date:?} {body:?} {archived:?} {}", record.repaired);
         Got {
             offset: record.offset.0,
             id: record.id.as_deref().map(str::to_owned),

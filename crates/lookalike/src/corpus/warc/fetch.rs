@@ -6,7 +6,10 @@ use super::super::options::ReadOptions;
 use super::super::read::{Halt, Wanted};
 use super::super::record::Refused;
 use super::super::unpack::{Packing, Unpacked};
-use super::{Mode, Numbered, Opening, RecordSink, Stream, member, read, read_member, record};
+use super::{
+    Extent, Mode, Numbered, Opening, RecordSink, Stream, member, member_extent, read, read_member,
+    record,
+};
 
 /// Gives the wanted records of a stream and drops the others.
 struct Pick<'p, 'w> {
@@ -15,10 +18,10 @@ struct Pick<'p, 'w> {
 }
 
 impl RecordSink for Pick<'_, '_> {
-    fn record(&mut self, bytes: &[u8], head: usize, offset: u64) -> Result<(), Halt> {
-        self.wanted.pass(offset);
-        if self.wanted.next() == Some(offset) {
-            let read = record(bytes, head, offset, self.options);
+    fn record(&mut self, bytes: &[u8], head: usize, extent: Extent) -> Result<(), Halt> {
+        self.wanted.pass(extent.offset);
+        if self.wanted.next() == Some(extent.offset) {
+            let read = record(bytes, head, extent, self.options);
             self.wanted.give(Some(read));
         }
         self.wanted.halt_if_done()
@@ -59,8 +62,9 @@ struct Single<'p, 'w> {
 }
 
 impl RecordSink for Single<'_, '_> {
-    fn record(&mut self, bytes: &[u8], head: usize, offset: u64) -> Result<(), Halt> {
-        let read = (offset == self.offset).then(|| record(bytes, head, offset, self.options));
+    fn record(&mut self, bytes: &[u8], head: usize, extent: Extent) -> Result<(), Halt> {
+        let is_it = extent.offset == self.offset;
+        let read = is_it.then(|| record(bytes, head, extent, self.options));
         self.wanted.give(read);
         Err(Halt::Stopped)
     }
@@ -98,7 +102,8 @@ pub(crate) fn fetch(
                 return pick(&mut Unpacked::open(path)?, options, wanted);
             }
             let event = read_member(&mut unpacked, &mut buffer, options)?;
-            member(&mut buffer, offset, &event, options, &mut single)
+            let extent = member_extent(&unpacked);
+            member(&mut buffer, extent, &event, options, &mut single)
         } else {
             Stream {
                 unpacked: &mut unpacked,

@@ -24,6 +24,8 @@ mod http;
 
 mod split;
 
+mod digest;
+
 mod record;
 
 mod fetch;
@@ -44,10 +46,20 @@ const STEP: usize = 256 << 10;
 /// A length past which nobody's record goes: 1 TiB.
 const ABSURD: u64 = 1 << 40;
 
+/// Where a record stands, and how many bytes it takes up there as CDX counts them: those of
+/// its member, or in a plain file from its version line to the end of its block.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Extent {
+    pub(crate) offset: u64,
+    /// 0 where it has no place of its own: in a member with others before it, or in a file
+    /// that is packed as a whole.
+    pub(crate) len: u64,
+}
+
 /// What takes raw records.
 pub(crate) trait RecordSink {
     /// A record, from its version line to the end of its block.
-    fn record(&mut self, bytes: &[u8], head: usize, offset: u64) -> Result<(), Halt>;
+    fn record(&mut self, bytes: &[u8], head: usize, extent: Extent) -> Result<(), Halt>;
 
     /// What is no record.
     fn refuse(&mut self, refused: Refused) -> Result<(), Halt>;
@@ -57,18 +69,18 @@ pub(crate) trait RecordSink {
 }
 
 impl RecordSink for Gather<'_> {
-    fn record(&mut self, bytes: &[u8], head: usize, offset: u64) -> Result<(), Halt> {
+    fn record(&mut self, bytes: &[u8], head: usize, extent: Extent) -> Result<(), Halt> {
         if let Some(code) = skipped_type(bytes.get(..head).unwrap_or_default()) {
             let message = format!("a record of type {code}");
             return Ok(Gather::refuse(
                 self,
-                Refused::skipped(offset, code, message),
+                Refused::skipped(extent.offset, code, message),
             )?);
         }
         Ok(self.add(bytes, |range| Piece::Warc {
             range,
             head_len: head,
-            offset,
+            extent,
         })?)
     }
 
@@ -88,8 +100,9 @@ pub(crate) struct Numbered<'s, S> {
 }
 
 impl<S: RecordSink> RecordSink for Numbered<'_, S> {
-    fn record(&mut self, bytes: &[u8], head: usize, offset: u64) -> Result<(), Halt> {
-        self.sink.record(bytes, head, self.base + offset)
+    fn record(&mut self, bytes: &[u8], head: usize, extent: Extent) -> Result<(), Halt> {
+        let offset = self.base + extent.offset;
+        self.sink.record(bytes, head, Extent { offset, ..extent })
     }
 
     fn refuse(&mut self, mut refused: Refused) -> Result<(), Halt> {
@@ -118,11 +131,11 @@ pub(crate) fn read(
         .read(sink),
         Mode::Members => {
             let mut buffer = opening.buffer;
-            let mut at = opening.member;
+            let mut extent = opening.member;
             let mut pending = opening.event;
             loop {
                 if let Some(event) = pending.take() {
-                    member(&mut buffer, at, &event, options, sink)?;
+                    member(&mut buffer, extent, &event, options, sink)?;
                     let is_damaged = matches!(event, Event::Damaged(why) if why != TOO_LARGE);
                     if is_damaged && !unpacked.resync()? {
                         return Ok(());
@@ -133,7 +146,7 @@ pub(crate) fn read(
                 if event == Event::End {
                     return Ok(());
                 }
-                at = unpacked.member();
+                extent = member_extent(unpacked);
                 pending = Some(event);
             }
         }
@@ -153,8 +166,8 @@ enum Mode {
 struct Opening {
     mode: Mode,
     buffer: Vec<u8>,
-    /// Where the first member begins.
-    member: u64,
+    /// Where the first member stands.
+    member: Extent,
     /// What reading it came to, if that is still to be acted on.
     event: Option<Event>,
 }
@@ -166,7 +179,7 @@ impl Opening {
             return Ok(Opening {
                 mode: Mode::Stream,
                 buffer,
-                member: 0,
+                member: Extent { offset: 0, len: 0 },
                 event: None,
             });
         }
@@ -176,7 +189,7 @@ impl Opening {
             if buffer.is_empty() && event == Event::MemberEnd {
                 continue;
             }
-            let member = unpacked.member();
+            let member = member_extent(unpacked);
             let opening = |mode, buffer, event| Opening {
                 mode,
                 buffer,
@@ -228,6 +241,15 @@ fn is_one_record(bytes: &[u8], limit: usize) -> bool {
     }
 }
 
+/// Where the member stands that was read to its end.
+fn member_extent(unpacked: &Unpacked) -> Extent {
+    let offset = unpacked.member();
+    Extent {
+        offset,
+        len: unpacked.input.offset().saturating_sub(offset),
+    }
+}
+
 /// Unpacks one member, at most as much of it as may be held.
 fn read_member(
     unpacked: &mut Unpacked,
@@ -257,10 +279,10 @@ fn read_member(
 /// The name that a member past the limit goes by.
 const TOO_LARGE: &str = "the member unpacks to more than a record may have (limit `record`)";
 
-/// The records of a member at an offset of the packed file.
+/// The records of a member of the packed file.
 fn member(
     buffer: &mut Vec<u8>,
-    at: u64,
+    member: Extent,
     event: &Event,
     options: &ReadOptions,
     sink: &mut impl RecordSink,
@@ -272,33 +294,35 @@ fn member(
         } else {
             "damaged"
         };
-        return sink.refuse(Refused::rejected(at, code, *why));
+        return sink.refuse(Refused::rejected(member.offset, code, *why));
     }
     let mut rest = &buffer[..];
-    let mut offset = at;
+    let Extent {
+        mut offset,
+        mut len,
+    } = member;
     loop {
         let used = match split::next(rest, Reach::End, options.limits.record) {
             Step::Need | Step::End => break,
             Step::Record { start, head, end } => {
-                sink.record(
-                    rest.get(start..end).unwrap_or_default(),
-                    head - start,
-                    offset,
-                )?;
+                let bytes = rest.get(start..end).unwrap_or_default();
+                sink.record(bytes, head - start, Extent { offset, len })?;
                 end
             }
             Step::Lost { end, why, .. } => {
                 sink.refuse(Refused::damaged(offset, why))?;
                 end
             }
-            Step::Huge { head, len, .. } => {
-                sink.refuse(too_large(offset, len, options))?;
+            Step::Huge {
+                head, len: said, ..
+            } => {
+                sink.refuse(too_large(offset, said, options))?;
                 // The member does not hold it: look for what else there is.
                 let block = rest.get(head..).unwrap_or_default();
                 split::find(block).map_or(rest.len(), |at| head + at)
             }
         };
-        offset += 1;
+        (offset, len) = (offset + 1, 0);
         rest = rest.get(used..).unwrap_or_default();
     }
     buffer.clear();
@@ -355,7 +379,8 @@ impl Stream<'_> {
                 Step::End => return Ok(()),
                 Step::Record { start, head, end } => {
                     let bytes = rest.get(start..end).unwrap_or_default();
-                    sink.record(bytes, head - start, base + start as u64)?;
+                    let extent = self.extent(at, start, end);
+                    sink.record(bytes, head - start, extent)?;
                     at += end;
                 }
                 Step::Lost { start, end, why } => {
@@ -380,7 +405,8 @@ impl Stream<'_> {
                             split::next(rest, Reach::End, limit)
                         {
                             let bytes = rest.get(start..end).unwrap_or_default();
-                            sink.record(bytes, head - start, base + start as u64)?;
+                            let extent = self.extent(at, start, end);
+                            sink.record(bytes, head - start, extent)?;
                         }
                         sink.refuse(Refused::damaged(self.unpacked.member(), why))?;
                         self.offset += self.buffer.len() as u64;
@@ -394,6 +420,15 @@ impl Stream<'_> {
                     _ => self.fill(&mut at, sink)?,
                 },
             }
+        }
+    }
+
+    /// Where a record stands that was found at a place of the buffer.
+    fn extent(&self, at: usize, start: usize, end: usize) -> Extent {
+        let is_plain = self.unpacked.packing() == Packing::Plain;
+        Extent {
+            offset: self.offset + (at + start) as u64,
+            len: if is_plain { (end - start) as u64 } else { 0 },
         }
     }
 

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use super::super::date;
 use super::super::json::lossy;
 use super::super::options::ReadOptions;
-use super::super::record::{Body, Kind, Offset, Record, Refused};
+use super::super::record::{Archived, Body, Kind, Offset, Record, Refused};
+use super::Extent;
+use super::digest::sha1;
 use super::header::Fields;
 use super::http::{self, BodyFault, ContentType};
 
@@ -21,9 +23,10 @@ pub(crate) fn skipped_type(head: &[u8]) -> Option<&'static str> {
 pub(crate) fn record<'a>(
     bytes: &'a [u8],
     head: usize,
-    offset: u64,
+    extent: Extent,
     options: &ReadOptions,
 ) -> Result<Record<'a>, Refused> {
+    let offset = extent.offset;
     let (head, block) = bytes.split_at_checked(head).unwrap_or((bytes, &[]));
     if !head.starts_with(b"WARC/1.") && !head.starts_with(b"WARC/0.") {
         let message = "the version of the record is not 1.0 or 1.1";
@@ -34,12 +37,7 @@ pub(crate) fn record<'a>(
         .get("warc-type")
         .unwrap_or_default()
         .to_ascii_lowercase();
-    let url = fields.get("warc-target-uri").map(bare_uri);
-    if let Some(url) = url.as_deref().filter(|url| url.len() > options.limits.url) {
-        let (len, limit) = (url.len(), options.limits.url);
-        let message = format!("the URI has {len} bytes, more than {limit} (limit `url`)");
-        return Err(Refused::rejected(offset, "too large", message));
-    }
+    let url = target(fields, offset, options)?;
     let date = fields.get("warc-date").unwrap_or_default();
     let mut record = Record {
         offset: Offset(offset),
@@ -47,10 +45,17 @@ pub(crate) fn record<'a>(
         url,
         date: date::when(&date),
         body: Body::Features(Vec::new()),
+        archived: Archived::default(),
         repaired: 0,
     };
     let said = fields.get("content-type");
     let digest = fields.get("warc-payload-digest");
+    record.archived = Archived {
+        status: None,
+        mime: media_type(said.as_deref()),
+        digest: digest.as_deref().and_then(sha1),
+        record_len: u32::try_from(extent.len).unwrap_or(0),
+    };
     // What a crawler says of its own run is no document.
     let is_about_run = record
         .url
@@ -71,6 +76,8 @@ pub(crate) fn record<'a>(
                 return Err(Refused::skipped(offset, "status", message));
             }
             let said = message.fields.get("content-type");
+            record.archived.status = message.status;
+            record.archived.mime = media_type(said.as_deref());
             let (kind, charset) = text_type(said.as_deref(), offset)?;
             let bytes = http::content(&message, &options.limits)
                 .map_err(|fault| bad_body(&fault, offset))?;
@@ -96,10 +103,17 @@ pub(crate) fn record<'a>(
             record.repaired = repaired;
             Body::Text(text)
         }
-        "revisit" => Body::Revisit {
-            payload_digest: digest,
-            refers_to: fields.get("warc-refers-to-target-uri").map(bare_uri),
-        },
+        "revisit" => {
+            // Of the response that was not stored again, its head often is.
+            let message = http::message(block);
+            let said = message.fields.get("content-type");
+            record.archived.status = message.status;
+            record.archived.mime = media_type(said.as_deref());
+            Body::Revisit {
+                payload_digest: digest,
+                refers_to: fields.get("warc-refers-to-target-uri").map(bare_uri),
+            }
+        }
         "" => {
             let message = "the record has no WARC-Type";
             return Err(Refused::rejected(offset, "unknown type", message));
@@ -112,6 +126,30 @@ pub(crate) fn record<'a>(
         }
     };
     Ok(record)
+}
+
+/// What the record is of.
+fn target<'a>(
+    fields: Fields<'a>,
+    offset: u64,
+    options: &ReadOptions,
+) -> Result<Option<Cow<'a, str>>, Refused> {
+    let url = fields.get("warc-target-uri").map(bare_uri);
+    match url.as_deref().map_or(0, str::len) {
+        len if len > options.limits.url => {
+            let limit = options.limits.url;
+            let message = format!("the URI has {len} bytes, more than {limit} (limit `url`)");
+            Err(Refused::rejected(offset, "too large", message))
+        }
+        _ => Ok(url),
+    }
+}
+
+/// The media type of a `Content-Type`: all before its parameters, in lower case.
+fn media_type(said: Option<&str>) -> Option<Cow<'static, str>> {
+    let is_end = |c: char| c == ';' || c.is_whitespace();
+    let name = said?.trim_start().split(is_end).next()?;
+    (!name.is_empty()).then(|| Cow::Owned(name.to_ascii_lowercase()))
 }
 
 fn is_http(said: Option<&str>, block: &[u8]) -> bool {
