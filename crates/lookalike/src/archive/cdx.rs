@@ -549,8 +549,9 @@ fn output_named(name: &str, dialect: Dialect) -> Result<Output, Malformed> {
     })
 }
 
+/// As pywb reads it.
 fn is_true(value: &str) -> bool {
-    matches!(value, "true" | "1" | "yes" | "on" | "True")
+    !matches!(&*value.to_ascii_lowercase(), "0" | "false" | "f" | "off")
 }
 
 fn number(param: &'static str, value: &str) -> Result<usize, Malformed> {
@@ -603,7 +604,7 @@ pub fn first_moment(param: &'static str, value: &str) -> Result<i64, Malformed> 
 }
 
 /// The 14 digits of a moment, if four are enough for its year.
-pub(crate) fn digits(moment: i64) -> Option<String> {
+pub fn digits(moment: i64) -> Option<String> {
     let digits = digits14(Timestamp(moment));
     let is_date = digits.len() == 14 && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_date.then_some(digits)
@@ -613,7 +614,7 @@ pub(crate) fn digits(moment: i64) -> Option<String> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::index::Slot;
+    use super::super::index::{self, Slot};
     use super::*;
 
     /// Captures of some addresses on some days, each with its place for a cluster, mime and
@@ -630,7 +631,7 @@ mod tests {
             for (doc, &(url, timestamp, mime, status, cluster)) in (0..).zip(captures) {
                 let date = first_moment("timestamp", timestamp).expect("a date");
                 let slot = Slot { date, doc, nth: 0 };
-                slots.push((key_of(url), slot));
+                slots.push((key_of(url), slot, index::Order::default()));
                 rows.push(Row {
                     key: key_of(url),
                     timestamp: digits(date).expect("a date"),

@@ -8,10 +8,12 @@
 //! ```
 //!
 //! Held in memory, built in one pass over the documents: 16 bytes a capture and 12 an
-//! address, besides its key; while it is built, 40 bytes an address more. A lookup is a
-//! binary search.
+//! address, besides its key; while it is built, 64 bytes and a key for each capture more. A
+//! lookup is a binary search.
 
 use std::ops::Range;
+
+use crate::collection::sightings::Sighting;
 
 /// Where a capture is: a document, and which of the document's captures.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -22,6 +24,17 @@ pub struct Slot {
     pub doc: u32,
     /// Which of its captures.
     pub nth: u32,
+}
+
+/// When a capture was read: by sweep, source and place in it.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Order(usize, u32, u64);
+
+impl Order {
+    /// Of a capture.
+    pub fn of(sighting: &Sighting) -> Order {
+        Order(sighting.add, sighting.source, sighting.offset.0)
+    }
 }
 
 /// Captures by key and date.
@@ -70,12 +83,11 @@ impl KeyRange {
 }
 
 impl Index {
-    /// Puts captures in order. Each comes with its key; of one key and date the one that
-    /// comes later stays later.
-    pub fn new(mut all: Vec<(String, Slot)>) -> Index {
-        all.sort_by(|(a, x), (b, y)| (a, x.date).cmp(&(b, y.date)));
+    /// Puts captures in order. Each comes with its key, and when it was read.
+    pub fn new(mut all: Vec<(String, Slot, Order)>) -> Index {
+        all.sort_by(|(a, x, one), (b, y, other)| (a, x.date, one).cmp(&(b, y.date, other)));
         let mut index = Index::default();
-        for (key, slot) in all {
+        for (key, slot, _) in all {
             let last = index.ends.len().checked_sub(1);
             if last.map(|last| index.nth_key(last)) != Some(&*key) {
                 index.keys.push_str(&key);
@@ -196,7 +208,7 @@ mod tests {
                 doc,
                 nth: 0,
             };
-            ((*key).to_owned(), slot)
+            ((*key).to_owned(), slot, Order::default())
         };
         Index::new((0..).zip(all).map(slot).collect())
     }

@@ -14,6 +14,8 @@ pub mod row;
 
 pub mod index;
 
+pub mod captures;
+
 mod filter;
 
 pub mod cdx;

@@ -393,6 +393,24 @@ impl Finder {
         })
     }
 
+    /// What two documents of the collection have in common, by their sketches. Microseconds.
+    pub fn between(&self, a: u32, b: u32) -> Result<Match, StorageError> {
+        let query = self.query_of(a, Reread::Never)?;
+        let entry = self.collection.entry(b)?;
+        let class = entry.copy_of;
+        let mut samples = Vec::new();
+        self.sketches[self.collection.sweep_of(class)].samples(class, &mut samples)?;
+        let common = query.common(&samples, self.recipe.sketch);
+        let pair = self.judge(&query, class, common, &mut samples)?;
+        Ok(Match {
+            doc: b,
+            grade: copied(&query, &entry).unwrap_or(Grade::Similar),
+            pair: Pair { b, ..pair },
+            kind: self.recipe.sketch,
+            exact: None,
+        })
+    }
+
     fn truth(&self) -> Truth<'_> {
         let threads = std::num::NonZeroUsize::MIN;
         Truth::new(&self.collection, &self.recipe, threads, 64 << 20)
