@@ -296,6 +296,11 @@ impl Query {
         Ok(query)
     }
 
+    /// Whether captures of one address are asked for.
+    pub fn is_exact(&self) -> bool {
+        self.matching == Matching::Exact
+    }
+
     /// The keys of the addresses that are meant.
     pub fn keys(&self) -> KeyRange {
         let key = key_of(&self.url);

@@ -157,6 +157,17 @@ impl Index {
         self.captures[capture as usize]
     }
 
+    /// Which documents some captures are of.
+    pub fn slots(&self, captures: Range<u32>) -> &[Slot] {
+        &self.captures[captures.start as usize..captures.end as usize]
+    }
+
+    /// The capture of the same address before one.
+    pub fn before(&self, capture: u32) -> Option<u32> {
+        let is_first = self.firsts.binary_search(&capture).is_ok();
+        capture.checked_sub(1).filter(|_| !is_first)
+    }
+
     /// When it was, in seconds since 1970.
     pub fn date(&self, capture: u32) -> i64 {
         self.slot(capture).date
