@@ -38,8 +38,10 @@ fn accepted(headers: &HeaderMap) -> Result<Option<i64>, Refusal> {
             .hint("it is written as in Mon, 16 Nov 2026 01:02:03 GMT")
     };
     let text = value.to_str().map_err(|_| wrong())?;
-    match when(text) {
-        When::At(Timestamp(moment)) if text.ends_with(" GMT") => Ok(Some(moment)),
+    // Nobody is refused for a wrong day of the week.
+    let (_, date) = text.split_once(", ").ok_or_else(wrong)?;
+    match when(date) {
+        When::At(Timestamp(moment)) if date.ends_with(" GMT") => Ok(Some(moment)),
         _ => Err(wrong()),
     }
 }
