@@ -1,11 +1,13 @@
 //! A collection that a command was given.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use lookalike::collection::{Collection, CollectionError};
 use lookalike::core::seed::Key;
 use lookalike::corpus::unusable::shown;
 use lookalike::find::{FindError, Finder};
+use lookalike::storage::disk::Disk;
 
 use crate::failure::{Exit, Failure};
 
@@ -25,6 +27,15 @@ pub(crate) fn searchable(folder: &Path, key: Option<&Key>) -> Result<Finder, Fai
             hint: String::new(),
         },
     })
+}
+
+/// The same with its files mapped, for many small reads all over them.
+pub(crate) fn open_mapped(folder: &Path) -> Result<Collection, Failure> {
+    if !folder.is_dir() {
+        return open(folder);
+    }
+    Collection::open_in(folder, Arc::new(Disk::mapped(folder)))
+        .map_err(|error| Failure::from_collection(folder, &error))
 }
 
 impl Failure {

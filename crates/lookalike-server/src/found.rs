@@ -91,7 +91,7 @@ impl Asked {
 }
 
 /// Text with `%xx` decoded.
-fn percent_decoded(text: &str) -> String {
+pub(crate) fn percent_decoded(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [byte, behind @ ..] = rest {

@@ -177,8 +177,10 @@ pub(crate) async fn check(
         response = pages::for_people(response);
     }
     let headers = response.headers_mut();
+    // What is not of our making is held more tightly.
+    let policy = headers.entry(header::CONTENT_SECURITY_POLICY);
+    policy.or_insert(HeaderValue::from_static(POLICY));
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         // Nothing to other sites. `no-referrer` would hide our own Origin from us too.
         (header::REFERRER_POLICY, "same-origin"),

@@ -1,9 +1,10 @@
 //! The HTTP service and the web page of a collection.
 //!
 //! ```text
-//! connection ─► listen ─► guard ─► api: JSON ──┐
-//!               time-outs  Host,    pages: HTML ├─► desk ─► state
-//!               number     token    found: 302 ─┘   CPU     one generation
+//! connection ─► listen ─► guard ─► api: JSON ────┐
+//!               time-outs  Host,    pages: HTML   ├─► desk ─► state
+//!               number     token    found: 302    │   CPU     one generation
+//!                                   archive: CDX ─┘
 //! ```
 //!
 //! You probably want [`serve`]. The other modules are what the command line shares with
@@ -40,6 +41,8 @@ mod board;
 mod api;
 
 mod found;
+
+mod archive;
 
 mod pages;
 
@@ -105,6 +108,8 @@ pub(crate) struct Service {
     desk: Desk,
     metrics: Metrics,
     folder: PathBuf,
+    /// What the collection is called in addresses.
+    name: String,
     max_body: usize,
 }
 
@@ -150,17 +155,20 @@ pub fn serve(
 }
 
 fn router(folder: &Path, newest: Arc<Newest>, options: &Options) -> Router {
+    let name = archive::name_of(folder);
     let service: Shared = Arc::new(Service {
         newest,
         desk: Desk::new(),
         metrics: Metrics::default(),
         folder: folder.to_owned(),
+        name: name.clone(),
         max_body: options.max_body,
     });
     let guard = Arc::new(Guard::new(options));
     Router::new()
         .merge(api::routes())
         .merge(found::routes())
+        .merge(archive::routes(&name))
         .merge(pages::routes())
         .merge(metrics::routes())
         .fallback(pages::missing)

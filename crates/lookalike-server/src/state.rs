@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
+use lookalike::archive::index::Index;
 use lookalike::clusters::sizes::Sizes;
 use lookalike::clusters::table::Clustering;
 use lookalike::collection::state::StoredClustering;
@@ -29,6 +30,9 @@ pub(crate) struct Snapshot {
     sketchers: Mutex<Vec<Sketcher>>,
     figures: OnceLock<Figures>,
     hosts: OnceLock<Hosts>,
+    index: OnceLock<Index>,
+    /// Held while the index is built: one is enough.
+    building: Mutex<()>,
 }
 
 /// Bars of the histogram of resemblances.
@@ -51,6 +55,8 @@ impl Snapshot {
             sketchers: Mutex::default(),
             figures: OnceLock::new(),
             hosts: OnceLock::new(),
+            index: OnceLock::new(),
+            building: Mutex::default(),
         })
     }
 
@@ -113,6 +119,24 @@ impl Snapshot {
             None => Hosts::default(),
         };
         Ok(self.hosts.get_or_init(|| hosts))
+    }
+
+    /// Whether the captures are in order already.
+    pub(crate) fn has_index(&self) -> bool {
+        self.index.get().is_some()
+    }
+
+    /// All captures in the order of archives: one pass over them for each generation.
+    pub(crate) fn index(&self) -> Result<&Index, StorageError> {
+        if let Some(known) = self.index.get() {
+            return Ok(known);
+        }
+        let _alone = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = self.index.get() {
+            return Ok(known);
+        }
+        let index = Index::of(self.collection())?;
+        Ok(self.index.get_or_init(|| index))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The service over real connections, as a client sees it.
 
+mod archive;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::num::NonZeroUsize;
@@ -23,17 +25,27 @@ struct Service {
 }
 
 impl Service {
-    fn start(token: Option<&str>) -> Service {
-        let folder = tempfile::tempdir().expect("a folder");
-        let service = Service {
+    /// Nothing yet: neither collection nor service.
+    fn new() -> Service {
+        Service {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
-            folder,
-        };
+            folder: tempfile::tempdir().expect("a folder"),
+        }
+    }
+
+    fn start(token: Option<&str>) -> Service {
+        let service = Service::new();
         service.sweep(&[
             ("http://a.example/rose", ROSE),
             ("http://b.example/rose", &ROSE.replace("boy", "child")),
             ("http://c.example/<b>", "quite another text about the sea and the ships that went out to it and did not come back"),
         ]);
+        service.serve(token)
+    }
+
+    /// Serves what was added.
+    fn serve(self, token: Option<&str>) -> Service {
+        let service = self;
         let options = Options {
             listen: service.address,
             token: token.map(str::to_owned),
@@ -78,17 +90,31 @@ impl Service {
             .path()
             .join(format!("{}.jsonl", documents[0].0.len()));
         std::fs::write(&path, lines).expect("written");
+        self.add(&path, day);
+    }
+
+    /// Adds a file as a sweep.
+    fn add(&self, path: &Path, day: Option<i64>) {
         let options = AddOptions {
             date: day.map(|day| Timestamp(day * 86_400)),
             memory: 64 << 20,
             ..AddOptions::default()
         };
-        let inputs = Inputs::expand(&[Path::new(&path)], &options.reading);
+        let inputs = Inputs::expand(&[path], &options.reading);
         add(&self.collection(), &inputs, &options, &mut |_| {}).expect("added");
     }
 
     /// Sends a head and a body as they stand.
     fn send(&self, head: &str, body: &[u8]) -> Answer {
+        self.exchange(head, body, true)
+    }
+
+    /// Sends a head to which only a head is the answer.
+    fn send_head(&self, head: &str) -> Answer {
+        self.exchange(head, b"", false)
+    }
+
+    fn exchange(&self, head: &str, body: &[u8], has_body: bool) -> Answer {
         let mut stream = TcpStream::connect(self.address).expect("a connection");
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
@@ -108,7 +134,7 @@ impl Service {
             let Some((name, value)) = line.trim_end().split_once(": ") else {
                 break;
             };
-            if name == "content-length" {
+            if name == "content-length" && has_body {
                 length = value.parse().expect("a number");
             }
             headers.push((name.to_owned(), value.to_owned()));

@@ -63,6 +63,8 @@ pub mod find;
 
 pub mod sweeps;
 
+pub mod archive;
+
 pub mod tables;
 
 pub mod shards;

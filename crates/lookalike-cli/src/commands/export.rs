@@ -1,10 +1,13 @@
-//! `lookalike export COLLECTION TABLE`: any table of a collection, as Parquet, JSONL or CSV.
+//! `lookalike export COLLECTION TABLE`: any table of a collection, as Parquet, JSONL or CSV,
+//! and its captures as an index of web archives.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use lookalike::archive::captures::Captures;
+use lookalike::archive::index::Index;
 use lookalike::collection::Collection;
 use lookalike::collection::entry::Entry;
 use lookalike::collection::state::{StoredClustering, Summary};
@@ -14,16 +17,19 @@ use lookalike::tables::{self, Format, Writer};
 use lookalike::tables::{DocumentRow, PairRow, QualityRow, SketchRow};
 
 use crate::args::Global;
-use crate::collection::open;
+use crate::collection::{open, open_mapped};
 use crate::failure::{Exit, Failure, Stop};
+use crate::input::note;
 use crate::output::file::{self, Place};
+use crate::output::text::counted;
 
-/// Write a table of a collection: documents, clusters, pairs, quality or sketches
+/// Write a table of a collection: documents, clusters, pairs, quality, sketches or cdxj
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   lookalike export crawl.lk documents -o documents.parquet
   lookalike export crawl.lk pairs --format csv
+  lookalike export crawl.lk cdxj -o index.cdxj
   lookalike export crawl.lk clusters -o clusters.jsonl --policy \"resemblance>=0.9 link=chain verify=auto\"")]
 pub(crate) struct ExportArgs {
     /// The collection
@@ -57,10 +63,15 @@ enum TableName {
     Quality,
     /// What is kept of each document: as secret as the document
     Sketches,
+    /// Every dated capture of an address, as an index that web archives read: sorted lines
+    Cdxj,
 }
 
 impl ExportArgs {
-    pub(crate) fn run(self, _global: Global) -> Result<Exit, Stop> {
+    pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
+        if matches!(self.table, TableName::Cdxj) {
+            return self.cdxj(global);
+        }
         let collection = open(&self.collection)?;
         let format = format_of(self.format, self.output.as_deref())?;
         let stored = find_clustering(&collection, self.policy.as_deref())?;
@@ -78,10 +89,69 @@ impl ExportArgs {
             TableName::Pairs => tables.pairs(format, target.writer()?),
             TableName::Quality => tables.quality(format, target.writer()?),
             TableName::Sketches => tables.sketches(format, target.writer()?),
+            TableName::Cdxj => unreachable!("it is no table of rows and was written above"),
         };
         target.finish(written, &self.collection)?;
         Ok(Exit::Done)
     }
+
+    fn cdxj(self, global: Global) -> Result<Exit, Stop> {
+        if self.format.is_some() {
+            let failure = Failure::usage("cdxj is a format of its own", "leave --format away");
+            return Err(failure.into());
+        }
+        let collection = open_mapped(&self.collection)?;
+        let stored = match (&self.policy, collection.state().clusterings.is_empty()) {
+            (None, true) => None,
+            (policy, _) => Some(find_clustering(&collection, policy.as_deref())?),
+        };
+        spare(self.output.as_deref(), &collection, &self.collection)?;
+        let target = Target::create(self.output.as_deref())?;
+        let written = cdxj(&collection, stored, target.writer()?);
+        let (written, left_out) = match written {
+            Ok(left_out) => (Ok(()), left_out),
+            Err(trouble) => (Err(trouble), Vec::new()),
+        };
+        target.finish(written, &self.collection)?;
+        for line in left_out {
+            note(global, &line);
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Writes the captures of a collection in the order of an index; gives what is to be said of
+/// those that have no place in one.
+fn cdxj(
+    collection: &Collection,
+    stored: Option<&StoredClustering>,
+    mut out: Out,
+) -> Result<Vec<String>, Trouble> {
+    let clustering = stored.map(|stored| collection.clustering(stored));
+    let clustering = clustering.transpose()?;
+    let index = Index::of(collection)?;
+    let mut captures = Captures::new(collection, clustering.as_ref());
+    // Of one key and date they are in the order of the lines.
+    let mut same = Vec::new();
+    for capture in 0..index.len() {
+        same.push(captures.row(&index, capture)?.cdxj());
+        let place = |capture| (index.date(capture), index.key(capture));
+        let next = capture + 1;
+        if next == index.len() || place(next) != place(capture) {
+            same.sort();
+            for line in same.drain(..) {
+                writeln!(out, "{line}")?;
+            }
+        }
+    }
+    out.flush()?;
+    let left_out = [
+        (index.undated, "without a date"),
+        (index.unnamed, "without an address"),
+    ];
+    let left_out = left_out.into_iter().filter(|(count, _)| *count > 0);
+    let said = |(count, why)| format!("left out: {} {why}", counted(count, "capture"));
+    Ok(left_out.map(said).collect())
 }
 
 /// Refuses an output that is a source of the collection, or a file of it.

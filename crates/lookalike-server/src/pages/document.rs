@@ -2,12 +2,14 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
+use lookalike::storage::StorageError;
 
 use super::clusters::encoded;
 use super::{Menu, Page, cluster, show};
 use crate::Shared;
 use crate::ask::numbered;
 use crate::refusal::Refusal;
+use crate::state::Snapshot;
 use crate::wire::Named;
 use crate::words::{bytes, count};
 
@@ -30,6 +32,23 @@ struct Document {
     lookup: String,
 }
 
+/// The text of a document as far as it is shown, or why not; and whether that is not all.
+pub(super) fn text(
+    snapshot: &Snapshot,
+    doc: u32,
+) -> Result<(Result<String, String>, bool), StorageError> {
+    let text = snapshot.collection().text(doc)?;
+    let mut text = text.map_err(|lost| lost.to_string());
+    let mut is_cut = false;
+    if let Ok(text) = &mut text
+        && text.len() > SHOWN
+    {
+        text.truncate(text.floor_char_boundary(SHOWN));
+        is_cut = true;
+    }
+    Ok((text, is_cut))
+}
+
 pub(super) async fn page(State(service): State<Shared>, Path(id): Path<String>) -> Page {
     let wrong = |_| Refusal::not_found("a document goes by its number here");
     let id: u32 = id.parse().map_err(wrong)?;
@@ -45,14 +64,7 @@ pub(super) async fn page(State(service): State<Shared>, Path(id): Path<String>) 
             .transpose()?;
         let cluster = member.filter(|member| member.size > 1);
         let captures = cluster::captures(&snapshot, &[doc])?.remove(&doc);
-        let mut text = collection.text(doc)?.map_err(|lost| lost.to_string());
-        let mut is_cut = false;
-        if let Ok(text) = &mut text
-            && text.len() > SHOWN
-        {
-            text.truncate(text.floor_char_boundary(SHOWN));
-            is_cut = true;
-        }
+        let (text, is_cut) = text(&snapshot, doc)?;
         let title = named.title();
         Ok(Document {
             menu: Menu::Other,

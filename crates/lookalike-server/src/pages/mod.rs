@@ -18,6 +18,8 @@ mod cluster;
 
 mod document;
 
+pub(crate) mod memento;
+
 mod pair;
 
 mod lookup;

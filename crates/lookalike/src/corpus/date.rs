@@ -91,6 +91,11 @@ pub fn digits14(moment: Timestamp) -> String {
     write("%Y%m%d%H%M%S", moment)
 }
 
+/// A moment as HTTP writes it: `Mon, 16 Nov 2026 01:02:03 GMT`. Empty past the year 9999.
+pub fn http_date(moment: Timestamp) -> String {
+    write("%a, %d %b %Y %H:%M:%S GMT", moment)
+}
+
 fn write(format: &str, moment: Timestamp) -> String {
     jiff::Timestamp::from_second(moment.0).map_or_else(
         |_| String::new(),
@@ -162,6 +167,7 @@ mod tests {
             let moment = Timestamp(second);
             prop_assert_eq!(when(&rfc3339(moment)), When::At(moment));
             prop_assert_eq!(when(&digits14(moment)), When::At(moment));
+            prop_assert_eq!(when(&http_date(moment)), When::At(moment));
         }
 
         #[test]

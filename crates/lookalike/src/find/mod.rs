@@ -413,6 +413,19 @@ impl Finder {
         Ok(Pair { a, b, ..pair })
     }
 
+    /// What two documents of the collection have in common, by their sketches. Microseconds.
+    pub fn between(&self, a: u32, b: u32) -> Result<Match, StorageError> {
+        let query = self.query_of(a, Reread::Never)?;
+        let entry = self.collection.entry(b)?;
+        Ok(Match {
+            doc: b,
+            grade: copied(&query, &entry).unwrap_or(Grade::Similar),
+            pair: self.pair(a, b)?,
+            kind: self.recipe.sketch,
+            exact: None,
+        })
+    }
+
     fn truth(&self) -> Truth<'_> {
         let threads = std::num::NonZeroUsize::MIN;
         Truth::new(&self.collection, &self.recipe, threads, 64 << 20)
