@@ -3,13 +3,28 @@
 use std::path::Path;
 
 use lookalike::collection::{Collection, CollectionError};
+use lookalike::core::seed::Key;
 use lookalike::corpus::unusable::shown;
+use lookalike::find::{FindError, Finder};
 
 use crate::failure::{Exit, Failure};
 
 /// Opens a collection, or says why not.
 pub(crate) fn open(folder: &Path) -> Result<Collection, Failure> {
     Collection::open(folder).map_err(|error| Failure::from_collection(folder, &error))
+}
+
+/// Opens a collection to search it, or says why not.
+pub(crate) fn searchable(folder: &Path, key: Option<&Key>) -> Result<Finder, Failure> {
+    Finder::open(folder, key).map_err(|error| match error {
+        FindError::Recipe(fault) => Failure::from_recipe(folder, &fault),
+        FindError::Collection(error) => Failure::from_collection(folder, &error),
+        other => Failure {
+            exit: Exit::Damaged,
+            message: other.to_string(),
+            hint: String::new(),
+        },
+    })
 }
 
 impl Failure {

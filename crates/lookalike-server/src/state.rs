@@ -17,8 +17,11 @@ use lookalike::core::sketcher::Sketcher;
 use lookalike::find::{FindError, Finder};
 use lookalike::pairs::Measure;
 use lookalike::storage::StorageError;
+use lookalike::sweeps::{Changes, Followed, Timeline};
 
 use crate::hosts::Hosts;
+use crate::refusal::Refusal;
+use crate::words;
 
 /// One generation, opened.
 #[derive(Debug)]
@@ -29,6 +32,11 @@ pub(crate) struct Snapshot {
     sketchers: Mutex<Vec<Sketcher>>,
     figures: OnceLock<Figures>,
     hosts: OnceLock<Hosts>,
+    timeline: OnceLock<Arc<Timeline>>,
+    followed: OnceLock<Followed>,
+    changes: OnceLock<Arc<Changes>>,
+    /// Held while pages are followed: once is enough.
+    following: Mutex<()>,
 }
 
 /// Bars of the histogram of resemblances.
@@ -51,6 +59,10 @@ impl Snapshot {
             sketchers: Mutex::default(),
             figures: OnceLock::new(),
             hosts: OnceLock::new(),
+            timeline: OnceLock::new(),
+            followed: OnceLock::new(),
+            changes: OnceLock::new(),
+            following: Mutex::default(),
         })
     }
 
@@ -113,6 +125,43 @@ impl Snapshot {
             None => Hosts::default(),
         };
         Ok(self.hosts.get_or_init(|| hosts))
+    }
+
+    /// What each sweep saw: one pass over all captures for each generation.
+    pub(crate) fn timeline(&self) -> Result<Arc<Timeline>, StorageError> {
+        if let Some(known) = self.timeline.get() {
+            return Ok(Arc::clone(known));
+        }
+        let timeline = Arc::new(Timeline::of(self.collection())?);
+        Ok(Arc::clone(self.timeline.get_or_init(|| timeline)))
+    }
+
+    /// How pages change, those of a host or all. All pages are followed once for each
+    /// generation.
+    pub(crate) fn changes(&self, host: Option<&str>) -> Result<Arc<Changes>, Refusal> {
+        let turn = self.following.lock();
+        let turn = turn.unwrap_or_else(PoisonError::into_inner);
+        let followed = if let Some(known) = self.followed.get() {
+            known
+        } else {
+            let followed = Followed::along(&self.finder, self.timeline()?)?;
+            self.followed.get_or_init(|| followed)
+        };
+        if let Some(name) = host {
+            drop(turn);
+            let number = followed.hosts.number(name).ok_or_else(|| {
+                let shown = words::excerpt(name, 200);
+                Refusal::not_found(format!("no page is of the host `{shown}`"))
+                    .hint("a host is what stands between // and the path of a URL")
+            })?;
+            let changes = Changes::of(&self.finder, followed, Some(number))?;
+            return Ok(Arc::new(changes));
+        }
+        if let Some(known) = self.changes.get() {
+            return Ok(Arc::clone(known));
+        }
+        let changes = Arc::new(Changes::of(&self.finder, followed, None)?);
+        Ok(Arc::clone(self.changes.get_or_init(|| changes)))
     }
 }
 

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lookalike::core::sketcher::Sketcher;
 use lookalike::corpus::document::Format;
-use lookalike::find::{FindError, FindOptions, Finder, Query, Reread};
+use lookalike::find::{FindOptions, Finder, Query, Reread};
 use lookalike::storage::StorageError;
 use lookalike_server::wire::{Found, Share};
 use serde_json::json;
 
 use crate::args::{Global, KeyArgs, threshold};
+use crate::collection::searchable;
 use crate::failure::{Exit, Failure, Stop};
 use crate::input::{Input, note};
 use crate::output::text;
@@ -71,15 +72,7 @@ impl FindArgs {
         let damaged =
             |error: StorageError| Failure::from_collection(&self.collection, &error.into());
         let key = self.key.key()?;
-        let finder = Finder::open(&self.collection, key.as_ref()).map_err(|error| match error {
-            FindError::Recipe(fault) => Failure::from_recipe(&self.collection, &fault),
-            FindError::Collection(error) => Failure::from_collection(&self.collection, &error),
-            other => Failure {
-                exit: Exit::Damaged,
-                message: other.to_string(),
-                hint: String::new(),
-            },
-        })?;
+        let finder = searchable(&self.collection, key.as_ref())?;
         let options = FindOptions::new(self.top.get(), self.min_resemblance, self.min_containment);
         let mut found_any = false;
         let mut out = text::stdout();

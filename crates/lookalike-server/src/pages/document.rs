@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 
 use super::clusters::encoded;
-use super::{Menu, Page, cluster, show};
+use super::{Menu, Page, cluster, history, show};
 use crate::Shared;
 use crate::ask::numbered;
 use crate::refusal::Refusal;
@@ -28,6 +28,7 @@ struct Document {
     text: Result<String, String>,
     is_cut: bool,
     lookup: String,
+    history: Option<String>,
 }
 
 pub(super) async fn page(State(service): State<Shared>, Path(id): Path<String>) -> Page {
@@ -60,6 +61,7 @@ pub(super) async fn page(State(service): State<Shared>, Path(id): Path<String>) 
                 Some(url) => format!("/lookup?url={}", encoded(url)),
                 None => format!("/lookup?doc={doc}"),
             },
+            history: named.url.as_deref().map(history::link),
             title,
             tokens: count(entry.tokens),
             length: bytes(entry.body_len),

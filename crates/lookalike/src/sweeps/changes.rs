@@ -115,6 +115,34 @@ impl Fates {
         let moved = self.moved_within_host + self.moved_between_hosts;
         self.unchanged + self.changed + moved + self.not_visited + self.died
     }
+
+    /// Adds those of another interval, or of another page.
+    pub fn add(&mut self, other: &Fates) {
+        let Fates {
+            unchanged,
+            changed,
+            same_words,
+            moved_within_host,
+            moved_between_hosts,
+            not_visited,
+            died,
+            born,
+            moved_here,
+            returned,
+            newly_visited,
+        } = *other;
+        self.unchanged += unchanged;
+        self.changed += changed;
+        self.same_words += same_words;
+        self.moved_within_host += moved_within_host;
+        self.moved_between_hosts += moved_between_hosts;
+        self.not_visited += not_visited;
+        self.died += died;
+        self.born += born;
+        self.moved_here += moved_here;
+        self.returned += returned;
+        self.newly_visited += newly_visited;
+    }
 }
 
 /// Bars of the histogram of resemblances.
@@ -138,6 +166,14 @@ impl Degree {
         let bar = (resemblance.clamp(0.0, 1.0) * BARS as f64) as usize;
         self.histogram[bar.min(BARS - 1)] += 1;
         self.sum += resemblance;
+    }
+
+    /// Adds those of another interval.
+    pub fn merge(&mut self, other: &Degree) {
+        for (own, more) in self.histogram.iter_mut().zip(other.histogram) {
+            *own += more;
+        }
+        self.sum += other.sum;
     }
 
     /// How many pages it is of.
@@ -180,6 +216,15 @@ impl Rate {
     pub fn per_day(&self) -> Option<f64> {
         let days = self.page_days.filter(|days| *days > 0.0)?;
         Some(self.changes as f64 / days)
+    }
+
+    fn add(&mut self, other: &Rate) {
+        self.pages += other.pages;
+        self.changes += other.changes;
+        self.looks += other.looks;
+        if let Some(days) = other.page_days {
+            *self.page_days.get_or_insert(0.0) += days;
+        }
     }
 }
 
@@ -387,12 +432,12 @@ impl Counting<'_> {
             }
             by_changes[changes] += 1;
         }
-        add_rate(&mut self.often.rate, &rate);
+        self.often.rate.add(&rate);
         if let Some(host) = host {
             let host = &mut self.hosts[host as usize];
             host.pages += 1;
-            add_fates(&mut host.fates, &fates);
-            add_rate(&mut host.rate, &rate);
+            host.fates.add(&fates);
+            host.rate.add(&rate);
         }
         self.life(key, host, first, last, has_moved_here);
         Ok(())
@@ -415,8 +460,8 @@ impl Counting<'_> {
                 }
             }
         }
-        add_fates(&mut interval.fates, &now);
-        add_fates(fates, &now);
+        interval.fates.add(&now);
+        fates.add(&now);
     }
 
     /// A page was there in a sweep and not in the next.
@@ -429,8 +474,8 @@ impl Counting<'_> {
             None if host.is_some_and(|host| !hosts.visits(from + 1, host)) => now.not_visited = 1,
             None => now.died = 1,
         }
-        add_fates(&mut self.intervals[from].fates, &now);
-        add_fates(fates, &now);
+        self.intervals[from].fates.add(&now);
+        fates.add(&now);
     }
 
     /// A page is there in a sweep and was not in the one before.
@@ -444,8 +489,8 @@ impl Counting<'_> {
             newly_visited: u64::from(is_new),
             ..Fates::default()
         };
-        add_fates(&mut self.intervals[to - 1].fates, &now);
-        add_fates(fates, &now);
+        self.intervals[to - 1].fates.add(&now);
+        fates.add(&now);
     }
 
     /// How long a page lived at its address, and as what it is.
@@ -549,42 +594,6 @@ impl Counting<'_> {
 enum Birth {
     First,
     Again,
-}
-
-fn add_fates(to: &mut Fates, from: &Fates) {
-    let Fates {
-        unchanged,
-        changed,
-        same_words,
-        moved_within_host,
-        moved_between_hosts,
-        not_visited,
-        died,
-        born,
-        moved_here,
-        returned,
-        newly_visited,
-    } = *from;
-    to.unchanged += unchanged;
-    to.changed += changed;
-    to.same_words += same_words;
-    to.moved_within_host += moved_within_host;
-    to.moved_between_hosts += moved_between_hosts;
-    to.not_visited += not_visited;
-    to.died += died;
-    to.born += born;
-    to.moved_here += moved_here;
-    to.returned += returned;
-    to.newly_visited += newly_visited;
-}
-
-fn add_rate(to: &mut Rate, from: &Rate) {
-    to.pages += from.pages;
-    to.changes += from.changes;
-    to.looks += from.looks;
-    if let Some(days) = from.page_days {
-        *to.page_days.get_or_insert(0.0) += days;
-    }
 }
 
 #[cfg(test)]

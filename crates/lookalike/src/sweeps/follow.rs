@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use super::hosts::Hosts;
 use super::moves::{MOVED, Move, moves};
@@ -16,7 +17,7 @@ use crate::storage::StorageError;
 #[derive(Clone, Debug, Default)]
 pub struct Followed {
     /// What each sweep saw.
-    pub timeline: Timeline,
+    pub timeline: Arc<Timeline>,
     /// Which hosts it visited.
     pub hosts: Hosts,
     /// For each sweep but the last, the pages that moved after it, by key.
@@ -30,7 +31,11 @@ pub struct Followed {
 impl Followed {
     /// Follows all pages of a collection.
     pub fn of(finder: &Finder) -> Result<Followed, StorageError> {
-        let timeline = Timeline::of(finder.collection())?;
+        Followed::along(finder, Arc::new(Timeline::of(finder.collection())?))
+    }
+
+    /// The same where the timeline is known.
+    pub fn along(finder: &Finder, timeline: Arc<Timeline>) -> Result<Followed, StorageError> {
         let hosts = Hosts::of(finder.collection(), &timeline)?;
         let mut followed = Followed {
             timeline,
