@@ -21,6 +21,9 @@ pub mod collections;
 /// What `find` finds, against exact truth.
 pub mod finding;
 
+/// What is counted from sweep to sweep, against what is recorded.
+pub mod sweeps;
+
 /// Figures with their targets.
 pub mod figures;
 

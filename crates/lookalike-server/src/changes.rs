@@ -3,6 +3,8 @@
 //!
 //! Names of hosts and of files are untrusted: templates and plots escape them.
 
+use std::fmt::Write;
+
 use askama::Template;
 use lookalike::corpus::date::rfc3339;
 use lookalike::sweeps::changes::{BARS, Changes, Degree, Fates, Interval, Rate};
@@ -419,7 +421,7 @@ fn stacks(changes: &Changes) -> String {
     plots::stacks(
         "What became of pages from each sweep to the next",
         "the later of two sweeps",
-        "pages: lost | there",
+        "pages gone | pages there",
         &stacks.collect::<Vec<_>>(),
     )
 }
@@ -428,7 +430,11 @@ fn histogram(degree: &Degree) -> String {
     let bar = |(i, pages): (usize, &u64)| {
         let (from, to) = (100 * i / BARS, 100 * (i + 1) / BARS);
         Bar {
-            name: format!("{from} %"),
+            name: if i % 2 == 0 {
+                format!("{from} %")
+            } else {
+                String::new()
+            },
             title: format!("{}: {from} to {to} %", counted(*pages, "page")),
             count: *pages,
         }
@@ -510,10 +516,11 @@ fn often_words(changes: &Changes) -> String {
     );
     match (rate.per_day(), rate.page_days) {
         (Some(per_day), Some(days)) if per_day > 0.0 => {
-            words += &format!(
-                " {} in {} of watching: one every {} for each page, at least, for several changes between two sweeps are seen as one.",
+            let _ = write!(
+                words,
+                " {} in {} page-days of watching: one every {} for each page, at least, for several changes between two sweeps are seen as one.",
                 counted(rate.changes, "change"),
-                format_args!("{} page-days", count_float(days)),
+                count_float(days),
                 duration(1.0 / per_day)
             );
         }

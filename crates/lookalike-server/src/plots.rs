@@ -9,7 +9,9 @@ use std::fmt::Write;
 use crate::sides::escaped;
 use crate::words::{count, excerpt, percent};
 
-const WIDTH: f64 = 720.0;
+/// A plot as wide as the page, and one of two side by side: letters are of one size in both.
+const WIDE: f64 = 1040.0;
+const HALF: f64 = 520.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
@@ -20,23 +22,29 @@ const LETTER: f64 = 6.6;
 
 struct Plot {
     out: String,
+    width: f64,
     height: f64,
     left: f64,
 }
 
 impl Plot {
-    fn new(label: &str, height: f64, left: f64) -> Plot {
+    fn new(label: &str, (width, height): (f64, f64), left: f64) -> Plot {
         let mut out = String::new();
         let _ = write!(
             out,
-            r#"<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{}">"#,
+            r#"<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{}">"#,
             escaped(label)
         );
-        Plot { out, height, left }
+        Plot {
+            out,
+            width,
+            height,
+            left,
+        }
     }
 
     fn x(&self, share: f64) -> f64 {
-        self.left + share * (WIDTH - RIGHT - self.left)
+        self.left + share * (self.width - RIGHT - self.left)
     }
 
     fn y(&self, share: f64) -> f64 {
@@ -53,7 +61,7 @@ impl Plot {
 
     /// A line across, named at its left.
     fn across(&mut self, y: f64, name: &str) {
-        let (from, to) = (self.left, WIDTH - RIGHT);
+        let (from, to) = (self.left, self.width - RIGHT);
         let _ = write!(
             self.out,
             r#"<line class="grid" x1="{from}" x2="{to}" y1="{y:.1}" y2="{y:.1}"/>"#
@@ -65,9 +73,9 @@ impl Plot {
     fn below(&mut self, names: &[(f64, String)]) {
         let mut free = f64::NEG_INFINITY;
         let y = self.height - BOTTOM + 17.0;
-        for (x, name) in names {
+        for (x, name) in names.iter().filter(|(_, name)| !name.is_empty()) {
             let half = name.chars().count() as f64 * LETTER / 2.0;
-            let at = x.clamp(half, (WIDTH - half).max(half));
+            let at = x.clamp(half, (self.width - half).max(half));
             if at - half < free {
                 continue;
             }
@@ -78,7 +86,7 @@ impl Plot {
 
     /// What the axes show.
     fn axes(&mut self, along: &str, up: &str) {
-        let middle = f64::midpoint(self.left, WIDTH - RIGHT);
+        let middle = f64::midpoint(self.left, self.width - RIGHT);
         self.text("axis", middle, self.height - 8.0, "middle", along);
         let y = self.y(0.5);
         let _ = write!(
@@ -97,7 +105,7 @@ impl Plot {
 /// Round numbers from 0 to at least `most`, about five of them.
 fn ticks(most: f64) -> Vec<f64> {
     let most = most.max(1.0);
-    let rough = most / 4.0;
+    let rough = most / 5.0;
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 2.5, 5.0, 10.0]
         .into_iter()
@@ -141,7 +149,7 @@ pub(crate) fn stacks(label: &str, along: &str, up: &str, all: &[Stack]) -> Strin
     let step = ticks(above.max(below))[1];
     let up_to = (above / step).ceil().max(1.0) * step;
     let down_to = (below / step).ceil() * step;
-    let mut plot = Plot::new(label, 340.0, LEFT);
+    let mut plot = Plot::new(label, (WIDE, 360.0), LEFT);
     let place = |plot: &Plot, number: f64| plot.y((number + down_to) / (up_to + down_to));
     let mut tick = -down_to;
     while tick <= up_to + step / 2.0 {
@@ -152,7 +160,7 @@ pub(crate) fn stacks(label: &str, along: &str, up: &str, all: &[Stack]) -> Strin
     let width = 1.0 / all.len().max(1) as f64;
     let mut names = Vec::new();
     for (i, one) in all.iter().enumerate() {
-        let thick = (width * (WIDTH - RIGHT - LEFT) * 0.7).min(70.0);
+        let broad = (width * (WIDE - RIGHT - LEFT) * 0.7).min(70.0);
         let middle = plot.x((i as f64 + 0.5) * width);
         let _ = write!(plot.out, "<g><title>{}</title>", escaped(&one.title));
         for (parts, sign) in [(&one.above, 1.0), (&one.below, -1.0)] {
@@ -162,8 +170,8 @@ pub(crate) fn stacks(label: &str, along: &str, up: &str, all: &[Stack]) -> Strin
                 let (high, low) = (place(&plot, from.max(to)), place(&plot, from.min(to)));
                 let _ = write!(
                     plot.out,
-                    r#"<rect class="{class}" x="{:.1}" y="{high:.1}" width="{thick:.1}" height="{:.1}"/>"#,
-                    middle - thick / 2.0,
+                    r#"<rect class="{class}" x="{:.1}" y="{high:.1}" width="{broad:.1}" height="{:.1}"/>"#,
+                    middle - broad / 2.0,
                     (low - high).max(0.5)
                 );
                 from = to;
@@ -172,7 +180,7 @@ pub(crate) fn stacks(label: &str, along: &str, up: &str, all: &[Stack]) -> Strin
         plot.out.push_str("</g>");
         names.push((middle, one.name.clone()));
     }
-    let (y, from, to) = (place(&plot, 0.0), plot.left, WIDTH - RIGHT);
+    let (y, from, to) = (place(&plot, 0.0), plot.left, WIDE - RIGHT);
     let _ = write!(
         plot.out,
         r#"<line class="base" x1="{from}" x2="{to}" y1="{y:.1}" y2="{y:.1}"/>"#
@@ -203,7 +211,7 @@ pub(crate) fn bars(label: &str, along: &str, up: &str, all: &[Bar], names: Names
     let most = all.iter().map(|bar| bar.count).max().unwrap_or(0) as f64;
     let ticks = ticks(most);
     let top = ticks[ticks.len() - 1];
-    let mut plot = Plot::new(label, 280.0, LEFT);
+    let mut plot = Plot::new(label, (HALF, 280.0), LEFT);
     for tick in &ticks {
         let y = plot.y(tick / top);
         plot.across(y, &whole(*tick));
@@ -211,15 +219,15 @@ pub(crate) fn bars(label: &str, along: &str, up: &str, all: &[Bar], names: Names
     let width = 1.0 / all.len().max(1) as f64;
     let mut below = Vec::new();
     for (i, bar) in all.iter().enumerate() {
-        let room = width * (WIDTH - RIGHT - LEFT);
-        let thick = (room * 0.84).min(70.0);
+        let room = width * (HALF - RIGHT - LEFT);
+        let broad = (room * 0.84).min(70.0);
         let (edge, middle) = (plot.x(i as f64 * width), plot.x((i as f64 + 0.5) * width));
         if bar.count > 0 {
             let y = plot.y(bar.count as f64 / top);
             let _ = write!(
                 plot.out,
-                r#"<rect class="bar" x="{:.1}" y="{y:.1}" width="{thick:.1}" height="{:.1}"><title>{}</title></rect>"#,
-                middle - thick / 2.0,
+                r#"<rect class="bar" x="{:.1}" y="{y:.1}" width="{broad:.1}" height="{:.1}"><title>{}</title></rect>"#,
+                middle - broad / 2.0,
                 plot.y(0.0) - y,
                 escaped(&bar.title)
             );
@@ -251,7 +259,7 @@ const POINTS: usize = 600;
 pub(crate) fn survival(label: &str, along: &str, up: &str, all: &[Curve], unit: f64) -> String {
     let until = all.iter().map(|curve| curve.until).fold(0.0, f64::max);
     let until = if until > 0.0 { until } else { 1.0 };
-    let mut plot = Plot::new(label, 340.0, LEFT);
+    let mut plot = Plot::new(label, (WIDE, 360.0), LEFT);
     for quarter in [0.0, 0.25, 0.5, 0.75, 1.0] {
         let y = plot.y(quarter);
         plot.across(y, &format!("{:.0} %", 100.0 * quarter));
@@ -291,10 +299,10 @@ pub(crate) fn survival(label: &str, along: &str, up: &str, all: &[Curve], unit: 
             drawn(&line(&plot, 1))
         );
     }
-    let (y, from, to) = (plot.y(0.5), plot.left, WIDTH - RIGHT);
+    let (y, from, to) = (plot.y(0.5), plot.left, WIDE - RIGHT);
     let _ = write!(
         plot.out,
-        r#"<line class="mark" x1="{from}" x2="{to}" y1="{y:.1}" y2="{y:.1}"/>"#
+        r#"<line class="half" x1="{from}" x2="{to}" y1="{y:.1}" y2="{y:.1}"/>"#
     );
     plot.below(&names);
     plot.axes(along, up);
@@ -310,7 +318,7 @@ fn fractions(most: f64) -> Vec<f64> {
         .map(|factor| factor * power)
         .find(|step| *step >= rough)
         .unwrap_or(rough);
-    (0..)
+    (0..=10)
         .map(|i| f64::from(i) * step)
         .take_while(|tick| *tick <= most * 1.000_001)
         .collect()
@@ -345,20 +353,26 @@ pub(crate) fn matrix(label: &str, from_to: &[(String, String, u64)]) -> Option<S
         cells[of(&rows, from)][of(&columns, to)] += pages;
     }
     let most = cells.iter().flatten().copied().max().unwrap_or(1).max(1) as f64;
-    let (left, top) = (230.0, 150.0);
-    let room = (WIDTH - RIGHT - left - 40.0) / columns.len() as f64;
-    let cell = room.min(46.0);
-    let height = top + cell.min(30.0) * rows.len() as f64 + 20.0;
-    let mut plot = Plot::new(label, height, left);
+    let letters = |all: &[String], most: usize| {
+        let names = all.iter().map(|name| excerpt(name, most).chars().count());
+        names.max().unwrap_or(0).max(12) as f64 * LETTER
+    };
+    // Names above lean by 48 degrees.
+    let (left, top) = (
+        letters(&rows, 40) + 24.0,
+        0.75 * letters(&columns, 30) + 28.0,
+    );
+    let (cell, tall) = (46.0, 28.0);
+    let height = top + tall * rows.len() as f64 + 8.0;
+    let mut plot = Plot::new(label, (WIDE, height), left);
     plot.text("axis", left - 8.0, top - 10.0, "end", "from ↓   to →");
-    let tall = cell.min(30.0);
     for (j, name) in columns.iter().enumerate() {
         let x = left + (j as f64 + 0.5) * cell + 4.0;
         let _ = write!(
             plot.out,
             r#"<text class="tick" transform="translate({x:.1} {:.1}) rotate(-48)">{}</text>"#,
             top - 8.0,
-            escaped(&excerpt(name, 26))
+            escaped(&excerpt(name, 30))
         );
     }
     for (i, name) in rows.iter().enumerate() {
@@ -368,7 +382,7 @@ pub(crate) fn matrix(label: &str, from_to: &[(String, String, u64)]) -> Option<S
             left - 8.0,
             y + tall / 2.0 + 4.0,
             "end",
-            &excerpt(name, 32),
+            &excerpt(name, 40),
         );
         for (j, column) in columns.iter().enumerate() {
             let pages = cells[i][j];
@@ -418,10 +432,16 @@ fn places(
     }
     let mut all: Vec<(&String, u64)> = sums.into_iter().collect();
     all.sort_by_key(|(_, pages)| std::cmp::Reverse(*pages));
-    let left = all.len().saturating_sub(PLACES);
+    // One more has the room that a word on it would take.
+    let shown = if all.len() > PLACES + 1 {
+        PLACES
+    } else {
+        all.len()
+    };
+    let left = all.len() - shown;
     let mut names: Vec<String> = all
         .iter()
-        .take(PLACES)
+        .take(shown)
         .map(|(name, _)| (*name).clone())
         .collect();
     if left > 0 {
@@ -444,7 +464,7 @@ pub(crate) struct Dot {
 
 /// A page through time: a dot for each sweep, and how much of the one before is left.
 pub(crate) fn life(label: &str, dots: &[Dot]) -> String {
-    let mut plot = Plot::new(label, 150.0, 24.0);
+    let mut plot = Plot::new(label, (WIDE, 150.0), 24.0);
     let y = 62.0;
     let x_of = |plot: &Plot, dot: &Dot| plot.x(0.02 + 0.96 * dot.place);
     for pair in dots.windows(2) {
@@ -481,7 +501,7 @@ pub(crate) fn life(label: &str, dots: &[Dot]) -> String {
         names.push((x, dot.name.clone()));
     }
     plot.below(&names);
-    let middle = WIDTH / 2.0;
+    let middle = WIDE / 2.0;
     let (words, y) = (
         "sweeps, by date; above each, how alike it is to the capture before",
         plot.height - 8.0,

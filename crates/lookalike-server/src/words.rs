@@ -67,7 +67,7 @@ pub fn bytes(number: u64) -> String {
 pub fn duration(days: f64) -> String {
     let (number, unit) = if days < 2.0 {
         (days * 24.0, "hour")
-    } else if days < 731.0 {
+    } else if days < 1000.0 {
         (days, "day")
     } else {
         (days / 365.25, "year")

@@ -1,5 +1,7 @@
 //! One page through time.
 
+use std::fmt::Write;
+
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
@@ -50,10 +52,8 @@ impl Shown {
             counted(versions, "version")
         );
         if !told.missed.is_empty() {
-            words += &format!(
-                ", not seen by {} since",
-                counted(told.missed.len(), "sweep")
-            );
+            let missed = counted(told.missed.len(), "sweep");
+            let _ = write!(words, ", not seen by {missed} since");
         }
         words
     }

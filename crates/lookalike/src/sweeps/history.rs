@@ -9,7 +9,7 @@
 use lookalike_core::estimate::Estimate;
 use lookalike_core::recipe::SketchKind;
 
-use super::timeline::Timeline;
+use super::timeline::{Captured, Timeline};
 use crate::add::sketching::{id_key, url_key};
 use crate::corpus::record::Timestamp;
 use crate::find::{FindOptions, Finder, Reread};
@@ -122,7 +122,7 @@ impl History {
         let all = timeline.captures(finder.collection(), &docs)?;
         let mut captures: Vec<Capture> = Vec::new();
         let mut undated = 0;
-        for (sweep, date, doc) in all {
+        for Captured { sweep, date, doc } in all {
             let Some(sweep) = sweep else {
                 undated += 1;
                 continue;
@@ -318,7 +318,7 @@ mod tests {
         // 39 shingles of two words became 43.
         let value = alike.resemblance().expect("samples").value;
         assert!((value - 39.0 / 43.0).abs() < 1e-9, "{value}");
-        assert_eq!(alike.other_in_capture().expect("samples").value, 1.0);
+        assert!(alike.other_in_capture().expect("samples").value > 1.0 - 1e-9);
         assert!(alike.capture_in_other().expect("samples").value < 1.0);
         assert_eq!(history(&story, "c"), None);
     }
@@ -387,7 +387,7 @@ mod tests {
         let now = captures[0].now.first().expect("it is somewhere");
         let entry = finder.collection().entry(now.doc).expect("an entry");
         assert_eq!(entry.key, story.key("b"));
-        assert_eq!(now.resemblance().expect("samples").value, 1.0);
+        assert!(now.resemblance().expect("samples").value > 1.0 - 1e-9);
         assert_eq!(captures[1].now, [], "that text is here");
         assert!(matches!(captures[1].change, Some(Change::Changed(_))));
     }

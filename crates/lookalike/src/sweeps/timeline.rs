@@ -69,6 +69,17 @@ pub struct Seen {
     pub doc: u32,
 }
 
+/// A capture of a document.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Captured {
+    /// Which sweep it belongs to, if any.
+    pub sweep: Option<usize>,
+    /// When it was made, as far as known.
+    pub date: Option<Timestamp>,
+    /// Of which document.
+    pub doc: u32,
+}
+
 /// A pause so long, in seconds, separates two sweeps.
 const PAUSE: i64 = 24 * 60 * 60;
 
@@ -148,14 +159,13 @@ impl Timeline {
         self.undated
     }
 
-    /// All captures of some documents, in order of time and then of reading: the sweep, the
-    /// moment and the document of each. What belongs to no sweep comes first. One pass over
-    /// the captures of all adds.
+    /// All captures of some documents, in order of time and then of reading. What belongs to
+    /// no sweep comes first. One pass over the captures of all adds.
     pub fn captures(
         &self,
         collection: &Collection,
         docs: &[u32],
-    ) -> Result<Vec<(Option<usize>, Option<Timestamp>, u32)>, StorageError> {
+    ) -> Result<Vec<Captured>, StorageError> {
         let mut found: Vec<(Option<usize>, Order, u32)> = Vec::new();
         let mut take = |capture: Capture| {
             let sweep = self.calendar.sweep(capture);
@@ -173,11 +183,12 @@ impl Timeline {
             }
         }
         found.sort_unstable();
-        let date = |(date, ..): Order| (date != i64::MIN).then_some(Timestamp(date));
-        let told = found.into_iter();
-        Ok(told
-            .map(|(sweep, order, doc)| (sweep, date(order), doc))
-            .collect())
+        let told = found.into_iter().map(|(sweep, order, doc)| Captured {
+            sweep,
+            date: (order.0 != i64::MIN).then_some(Timestamp(order.0)),
+            doc,
+        });
+        Ok(told.collect())
     }
 }
 
