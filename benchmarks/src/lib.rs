@@ -24,6 +24,9 @@ pub mod finding;
 /// What `where` tells, against what became of pages.
 pub mod lost;
 
+/// What is counted from sweep to sweep, against what is recorded.
+pub mod sweeps;
+
 /// Figures with their targets.
 pub mod figures;
 

@@ -24,6 +24,7 @@ use lookalike_benchmarks::judge::{
     ExactPair, Judgement, Tally, exact_pairs, judge, standard_error, total, width_of,
 };
 use lookalike_benchmarks::lost::judge_lost;
+use lookalike_benchmarks::sweeps::{Moves, judge_sweeps};
 use lookalike_testkit::warc;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -69,6 +70,7 @@ fn main() -> Result<ExitCode> {
     if site.is_dir() {
         judge_lost(&mut figures, &site, "Kubernetes")?;
     }
+    through_time(&mut figures, &options.corpora)?;
     Ok(if figures.end() {
         ExitCode::SUCCESS
     } else {
@@ -94,6 +96,36 @@ fn finding(figures: &mut Figures, corpora: &Path, all: &[Corpus]) -> Result<()> 
         .collect();
     if sources.len() == EXCERPTED.len() {
         judge_excerpts(figures, &sources)?;
+    }
+    Ok(())
+}
+
+/// What `changes` tells of sweeps whose every page has a recorded fate.
+fn through_time(figures: &mut Figures, corpora: &Path) -> Result<()> {
+    for (name, folder, moves) in [
+        ("sweeps-kubernetes", "sweeps", Moves::Recorded),
+        // Its one recorded rename is no test of moves.
+        ("sweeps-git-html", "", Moves::Unrecorded),
+    ] {
+        let place = corpora.join(name);
+        let Ok(all) = std::fs::read_dir(place.join(folder)) else {
+            continue;
+        };
+        let mut paths = Vec::new();
+        for entry in all {
+            let path = entry?.path();
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            if file.ends_with(".jsonl.gz") || file.ends_with(".warc.gz") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let files = Files {
+            name,
+            paths,
+            text_field: "text",
+        };
+        judge_sweeps(figures, &place, &files, moves)?;
     }
     Ok(())
 }

@@ -17,12 +17,14 @@ use lookalike::corpus::options::{InputFormat, ReadOptions};
 use lookalike::corpus::unusable::shown;
 
 use crate::commands::add::{AddArgs, processors};
+use crate::commands::changes::ChangesArgs;
 use crate::commands::cluster::ClusterArgs;
 use crate::commands::compare::CompareArgs;
 use crate::commands::curve::CurveArgs;
 use crate::commands::dedup::DedupArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::find::FindArgs;
+use crate::commands::history::HistoryArgs;
 use crate::commands::manual::{CompletionsArgs, ManArgs};
 use crate::commands::members::MembersArgs;
 use crate::commands::plan::PlanArgs;
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     Find(FindArgs),
     Members(MembersArgs),
     Where(WhereArgs),
+    History(HistoryArgs),
+    Changes(ChangesArgs),
     Dedup(Box<DedupArgs>),
     Plan(Box<PlanArgs>),
     Serve(ServeArgs),

@@ -19,9 +19,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Shared;
-use crate::ask::{self, FindParams, Params, named, numbered, sought};
+use crate::ask::{self, FindParams, Params, named, numbered, sought, unknown};
 use crate::board::{self, Board, BoardParams, ClusterPage, PageParams};
 use crate::compared::{Compared, Side};
+use crate::history::Told;
+use crate::pages::changes::ChangesParams;
+use crate::pages::history::HistoryParams;
 use crate::refusal::Refusal;
 use crate::state::Snapshot;
 use crate::wire::{self, Found, MemberRow, Named};
@@ -36,6 +39,8 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/api/v1/find", get(find_named).post(find_posted))
         .route("/api/v1/compare", get(compare_named).post(compare_posted))
         .route("/api/v1/members", get(members))
+        .route("/api/v1/changes", get(changes))
+        .route("/api/v1/history", get(history))
         .route("/api/v1/clusters", get(clusters))
         .route("/api/v1/clusters/{id}", get(cluster))
         .route("/api/v1/{*other}", get(missing))
@@ -80,6 +85,33 @@ fn described(snapshot: &Snapshot) -> Value {
         "sweeps": sweeps,
         "clusterings": clusterings,
     })
+}
+
+async fn changes(
+    State(service): State<Shared>,
+    Params(params): Params<ChangesParams>,
+) -> Answer<Value> {
+    let snapshot = service.newest.snapshot();
+    let work = move || {
+        let changes = snapshot.changes(params.host.as_deref())?;
+        Ok(crate::changes::json(&changes))
+    };
+    Ok(Json(service.desk.long(work).await?))
+}
+
+async fn history(
+    State(service): State<Shared>,
+    Params(params): Params<HistoryParams>,
+) -> Answer<Told> {
+    let Some(url) = params.url else {
+        return Err(Refusal::bad("`url` is missing"));
+    };
+    let snapshot = service.newest.snapshot();
+    let work = move || {
+        let told = Told::of(&snapshot.finder, &snapshot.trail()?.timeline, &url)?;
+        told.ok_or_else(|| unknown(&url))
+    };
+    Ok(Json(service.desk.long(work).await?))
 }
 
 /// The answer to `find`.

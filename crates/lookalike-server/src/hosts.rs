@@ -5,21 +5,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use lookalike::clusters::table::Clustering;
 use lookalike::collection::Collection;
 use lookalike::storage::StorageError;
-
-/// The host of an address: what stands between `//` and the path, without user and port.
-pub(crate) fn host_of(url: &str) -> Option<&str> {
-    let (_, rest) = url.split_once("://")?;
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let authority = &rest[..end];
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    let host = match host.strip_prefix('[') {
-        Some(address) => address.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    (!host.is_empty()).then_some(host)
-}
+pub(crate) use lookalike::sweeps::hosts::host_of;
 
 /// Clusters by the hosts of their documents: 8 bytes a host and cluster.
 #[derive(Debug, Default)]
@@ -58,23 +44,4 @@ impl Hosts {
 fn name(host: &str) -> u32 {
     let hash = BuildHasherDefault::<DefaultHasher>::default();
     (hash.hash_one(host.to_ascii_lowercase()) >> 32) as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_have_no_user_and_no_port() {
-        let cases = [
-            ("https://example.org/a", Some("example.org")),
-            ("http://u:p@example.org:8080?x", Some("example.org")),
-            ("http://[::1]:80/", Some("::1")),
-            ("file:///tmp/x", None),
-            ("doc-17", None),
-        ];
-        for (url, host) in cases {
-            assert_eq!(host_of(url), host, "{url}");
-        }
-    }
 }

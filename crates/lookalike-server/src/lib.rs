@@ -9,7 +9,8 @@
 //!
 //! You probably want [`serve`]. The other modules are what the command line shares with
 //! the service: the [`wire`] shapes of JSON, two documents [`compared`] and drawn
-//! [`sides`] by side, [`words`] for numbers.
+//! [`sides`] by side, [`changes`] through time and the [`history`] of a page, [`words`] for
+//! numbers.
 //!
 //! What this crate is not: it changes no collection, fetches no URL, and never sends text
 //! of a document as anything but text.
@@ -21,6 +22,12 @@ pub mod wire;
 pub mod compared;
 
 pub mod sides;
+
+mod plots;
+
+pub mod changes;
+
+pub mod history;
 
 mod refusal;
 

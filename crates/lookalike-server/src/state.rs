@@ -18,8 +18,11 @@ use lookalike::core::sketcher::Sketcher;
 use lookalike::find::{FindError, Finder};
 use lookalike::pairs::Measure;
 use lookalike::storage::StorageError;
+use lookalike::sweeps::{Changes, Followed, Trail};
 
 use crate::hosts::Hosts;
+use crate::refusal::Refusal;
+use crate::words;
 
 /// One generation, opened.
 #[derive(Debug)]
@@ -33,6 +36,11 @@ pub(crate) struct Snapshot {
     index: OnceLock<Index>,
     /// Held while the index is built: one is enough.
     building: Mutex<()>,
+    trail: OnceLock<Arc<Trail>>,
+    followed: OnceLock<Followed>,
+    changes: OnceLock<Arc<Changes>>,
+    /// Held while pages are followed: once is enough.
+    following: Mutex<()>,
 }
 
 /// Bars of the histogram of resemblances.
@@ -57,6 +65,10 @@ impl Snapshot {
             hosts: OnceLock::new(),
             index: OnceLock::new(),
             building: Mutex::default(),
+            trail: OnceLock::new(),
+            followed: OnceLock::new(),
+            changes: OnceLock::new(),
+            following: Mutex::default(),
         })
     }
 
@@ -137,6 +149,43 @@ impl Snapshot {
         }
         let index = Index::of(self.collection())?;
         Ok(self.index.get_or_init(|| index))
+    }
+
+    /// What each sweep saw: two passes over all captures for each generation.
+    pub(crate) fn trail(&self) -> Result<Arc<Trail>, StorageError> {
+        if let Some(known) = self.trail.get() {
+            return Ok(Arc::clone(known));
+        }
+        let trail = Arc::new(Trail::of(self.collection())?);
+        Ok(Arc::clone(self.trail.get_or_init(|| trail)))
+    }
+
+    /// How pages change, those of a host or all. All pages are followed once for each
+    /// generation.
+    pub(crate) fn changes(&self, host: Option<&str>) -> Result<Arc<Changes>, Refusal> {
+        let turn = self.following.lock();
+        let turn = turn.unwrap_or_else(PoisonError::into_inner);
+        let followed = if let Some(known) = self.followed.get() {
+            known
+        } else {
+            let followed = Followed::along(&self.finder, self.trail()?)?;
+            self.followed.get_or_init(|| followed)
+        };
+        if let Some(name) = host {
+            drop(turn);
+            let number = followed.trail.hosts.number(name).ok_or_else(|| {
+                let shown = words::excerpt(name, 200);
+                Refusal::not_found(format!("no page is of the host `{shown}`"))
+                    .hint("a host is what stands between // and the path of a URL")
+            })?;
+            let changes = Changes::of(&self.finder, followed, Some(number))?;
+            return Ok(Arc::new(changes));
+        }
+        if let Some(known) = self.changes.get() {
+            return Ok(Arc::clone(known));
+        }
+        let changes = Arc::new(Changes::of(&self.finder, followed, None)?);
+        Ok(Arc::clone(self.changes.get_or_init(|| changes)))
     }
 }
 

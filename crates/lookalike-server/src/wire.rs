@@ -45,6 +45,16 @@ impl Share {
 }
 
 impl Share {
+    /// An estimate whose true value is not known.
+    pub(crate) fn estimated(estimate: Estimate) -> Share {
+        Share::new(estimate, None)
+    }
+
+    /// The estimate alone.
+    pub fn value(&self) -> f64 {
+        self.value
+    }
+
     /// The value for people: the exact one, if it is known.
     pub fn shown(&self) -> String {
         words::percent(self.exact.unwrap_or(self.value))

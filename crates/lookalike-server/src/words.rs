@@ -63,6 +63,24 @@ pub fn bytes(number: u64) -> String {
     }
 }
 
+/// A time in the unit that suits it: `9 hours`, `12 days`, `3.4 years`.
+pub fn duration(days: f64) -> String {
+    let (number, unit) = if days < 2.0 {
+        (days * 24.0, "hour")
+    } else if days < 1000.0 {
+        (days, "day")
+    } else {
+        (days / 365.25, "year")
+    };
+    if number >= 10.0 || number.fract() == 0.0 || unit == "day" {
+        let number = number.round();
+        let s = if (number - 1.0).abs() < 0.5 { "" } else { "s" };
+        format!("{number:.0} {unit}{s}")
+    } else {
+        format!("{number:.1} {unit}s")
+    }
+}
+
 /// A stretch of text on one line of at most `most` characters, with nothing in it
 /// that a terminal would obey; what is left out stands as `…` in the middle.
 pub fn excerpt(text: &str, most: usize) -> String {
@@ -123,6 +141,21 @@ mod tests {
         assert_eq!(bytes(1), "1 byte");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(5 << 40), "5.0 TiB");
+    }
+
+    #[test]
+    fn times_are_told_in_the_unit_that_suits_them() {
+        let told = [1.0 / 24.0, 0.2, 1.5, 6.6, 365.0, 1826.0, 9131.0].map(duration);
+        let expected = [
+            "1 hour",
+            "4.8 hours",
+            "36 hours",
+            "7 days",
+            "365 days",
+            "5.0 years",
+            "25 years",
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 pub(crate) mod add;
 
+pub(crate) mod changes;
+
 pub(crate) mod cluster;
 
 pub(crate) mod compare;
@@ -13,6 +15,8 @@ pub(crate) mod dedup;
 pub(crate) mod export;
 
 pub(crate) mod find;
+
+pub(crate) mod history;
 
 pub(crate) mod manual;
 
@@ -54,6 +58,8 @@ pub(crate) fn run(args: Args) -> Result<Exit, Stop> {
         Command::Find(find) => find.run(args.global),
         Command::Members(members) => members.run(args.global),
         Command::Where(page) => page.run(args.global),
+        Command::History(history) => history.run(args.global),
+        Command::Changes(changes) => changes.run(args.global),
         Command::Plan(plan) => plan.run(args.global),
         Command::Serve(serve) => serve.run(args.global),
         Command::Stats(stats) => stats.run(args.global),

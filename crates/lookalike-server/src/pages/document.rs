@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use lookalike::storage::StorageError;
 
 use super::clusters::encoded;
-use super::{Menu, Page, cluster, show};
+use super::{Menu, Page, cluster, history, show};
 use crate::Shared;
 use crate::ask::numbered;
 use crate::refusal::Refusal;
@@ -30,6 +30,7 @@ struct Document {
     text: Result<String, String>,
     is_cut: bool,
     lookup: String,
+    history: Option<String>,
 }
 
 /// The text of a document as far as it is shown, or why not; and whether that is not all.
@@ -72,6 +73,7 @@ pub(super) async fn page(State(service): State<Shared>, Path(id): Path<String>) 
                 Some(url) => format!("/lookup?url={}", encoded(url)),
                 None => format!("/lookup?doc={doc}"),
             },
+            history: named.url.as_deref().map(history::link),
             title,
             tokens: count(entry.tokens),
             length: bytes(entry.body_len),

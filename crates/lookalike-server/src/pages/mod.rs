@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! overview ─► clusters ─► cluster ─► pair
-//!    └─► lookup: paste, file, URL ──────┘
+//!    ├─► lookup: paste, file, URL ──────┘
+//!    └─► changes ─► history: one page through time
 //! ```
 //!
 //! Templates escape all they are given. What they are given as markup (`|safe`) is drawn
-//! in [`draw`] and [`crate::sides`], from numbers and escaped text.
+//! in [`draw`], [`crate::plots`] and [`crate::sides`], from numbers and escaped text.
 
 mod draw;
 
@@ -23,6 +24,10 @@ pub(crate) mod memento;
 mod pair;
 
 mod lookup;
+
+pub(crate) mod changes;
+
+pub(crate) mod history;
 
 use askama::Template;
 use axum::Router;
@@ -54,6 +59,12 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/documents/{id}", get(document::page))
         .route("/pair", get(pair::page).post(pair::posted))
         .route("/lookup", get(lookup::page).post(lookup::posted))
+        .route("/changes", get(changes::page))
+        .route("/history", get(history::page))
+        .route(
+            "/static/changes.css",
+            file("text/css; charset=utf-8", crate::changes::STYLE),
+        )
         .route("/static/style.css", file("text/css; charset=utf-8", STYLE))
         .route(
             "/static/pair.css",
@@ -79,6 +90,7 @@ enum Menu {
     Overview,
     Clusters,
     Lookup,
+    Changes,
     Other,
 }
 
@@ -97,6 +109,10 @@ impl Menu {
 
     fn lookup(self) -> &'static str {
         self.current(Menu::Lookup)
+    }
+
+    fn changes(self) -> &'static str {
+        self.current(Menu::Changes)
     }
 }
 

@@ -324,6 +324,19 @@ impl Collection {
         Ok(docs)
     }
 
+    /// The documents that go by a key, in order.
+    pub(crate) fn with_key(&self, key: u64) -> Result<Vec<u32>, StorageError> {
+        let mut docs = Vec::new();
+        for segment in &self.segments {
+            segment.keys.find_all(&[key], |_, doc| {
+                docs.push(doc);
+                Ok(())
+            })?;
+        }
+        docs.sort_unstable();
+        Ok(docs)
+    }
+
     /// The newest document with a URL, or with that for an id.
     pub fn newest_named(&self, name: &str) -> Result<Option<u32>, StorageError> {
         let mut docs = self.find_named(name)?;

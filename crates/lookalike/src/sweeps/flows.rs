@@ -27,12 +27,12 @@ impl Flows {
         followed: &Followed,
         host: Option<u32>,
     ) -> Result<Flows, StorageError> {
-        let hosts = &followed.hosts;
+        let hosts = &followed.trail.hosts;
         let url = |doc: u32| -> Result<Option<String>, StorageError> {
             Ok(collection.strings(doc, &collection.entry(doc)?)?.1)
         };
         let each = |each: &mut dyn FnMut(u32, u32) -> Result<(), StorageError>| {
-            for from in 0..followed.timeline.sweeps().len() {
+            for from in 0..followed.trail.timeline.sweeps().len() {
                 for (seen, to) in followed.moves(from) {
                     let ends = [hosts.of_doc(seen.doc), hosts.of_doc(to.doc)];
                     if host.is_none() || ends.contains(&host) {

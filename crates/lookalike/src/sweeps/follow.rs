@@ -5,8 +5,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
-use super::hosts::Hosts;
 use super::moves::Move;
 use super::timeline::{Seen, Timeline};
 use super::trail::Trail;
@@ -14,12 +14,10 @@ use crate::find::Finder;
 use crate::storage::StorageError;
 
 /// The sweeps of a collection, and which pages moved between them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Followed {
-    /// What each sweep saw.
-    pub timeline: Timeline,
-    /// Which hosts it visited.
-    pub hosts: Hosts,
+    /// What each sweep saw, and where.
+    pub trail: Arc<Trail>,
     /// For each sweep but the last, the pages that moved after it, by key.
     moves: Vec<Vec<(Seen, Move)>>,
     /// For each of them, the pages that others moved to, sorted.
@@ -31,25 +29,33 @@ pub struct Followed {
 impl Followed {
     /// Follows all pages of a collection.
     pub fn of(finder: &Finder) -> Result<Followed, StorageError> {
-        let trail = Trail::of(finder.collection())?;
-        let mut followed = Followed::default();
+        Followed::along(finder, Arc::new(Trail::of(finder.collection())?))
+    }
+
+    /// The same where it is known what each sweep saw.
+    pub fn along(finder: &Finder, trail: Arc<Trail>) -> Result<Followed, StorageError> {
+        let (mut moves, mut targets, mut all_targets) = (Vec::new(), Vec::new(), Vec::new());
         for from in 0..trail.timeline.sweeps().len().saturating_sub(1) {
             let vanished = trail.timeline.vanished(from, from + 1);
             let found = trail.moves(finder, from, from + 1, &vanished)?;
             let moved = vanished.into_iter().zip(found);
             let moved: Vec<(Seen, Move)> =
                 moved.filter_map(|(seen, to)| Some((seen, to?))).collect();
-            let mut targets: Vec<u64> = moved.iter().map(|(_, to)| to.key).collect();
-            targets.sort_unstable();
-            targets.dedup();
-            followed.moves.push(moved);
-            followed.all_targets.extend_from_slice(&targets);
-            followed.targets.push(targets);
+            let mut there: Vec<u64> = moved.iter().map(|(_, to)| to.key).collect();
+            there.sort_unstable();
+            there.dedup();
+            moves.push(moved);
+            all_targets.extend_from_slice(&there);
+            targets.push(there);
         }
-        followed.all_targets.sort_unstable();
-        followed.all_targets.dedup();
-        (followed.timeline, followed.hosts) = (trail.timeline, trail.hosts);
-        Ok(followed)
+        all_targets.sort_unstable();
+        all_targets.dedup();
+        Ok(Followed {
+            trail,
+            moves,
+            targets,
+            all_targets,
+        })
     }
 
     /// The pages that moved between a sweep and the next, by key.

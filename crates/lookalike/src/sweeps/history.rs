@@ -2,40 +2,40 @@
 //! it then, and where its old texts are now.
 //!
 //! ```text
-//! URL ─► page ─► sightings ─► captures, gaps ─► neighbours: its cluster in that sweep
-//!                                           └─► now: the last sweep's pages with that text
+//! URL ─► page ─► its documents ─► captures, gaps ─► neighbours: its cluster in that sweep
+//!                                               └─► now: the last sweep's pages with that text
 //! ```
 
 use lookalike_core::estimate::Estimate;
 use lookalike_core::recipe::SketchKind;
 
-use super::timeline::Timeline;
+use super::timeline::{Captured, Timeline};
 use crate::add::sketching::{id_key, url_key};
+use crate::corpus::record::Timestamp;
 use crate::find::{FindOptions, Finder, Reread};
 use crate::pairs::{Measure, Pair};
 use crate::storage::StorageError;
 
-/// What is known of a page from sweep to sweep.
+/// What is known of a page through time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
     /// What the page goes by.
     pub key: u64,
-    /// One for each sweep from the first that saw it to the last there is.
-    pub sightings: Vec<Sighting>,
+    /// Every capture, in order of time. A sweep may have several.
+    pub captures: Vec<Capture>,
+    /// Sweeps since the first that saw it which did not.
+    pub missed: Vec<usize>,
+    /// Captures that belong to no sweep.
+    pub undated: usize,
 }
 
-/// What one sweep says of the page.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sighting {
-    /// Which sweep.
-    pub sweep: usize,
-    /// What it saw; nothing if it did not see the page.
-    pub capture: Option<Capture>,
-}
-
-/// A page as a sweep saw it.
+/// A page as it was captured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capture {
+    /// In which sweep.
+    pub sweep: usize,
+    /// When, as far as known.
+    pub date: Option<Timestamp>,
     /// The document.
     pub doc: u32,
     /// How many tokens it has.
@@ -118,21 +118,41 @@ impl History {
         let Some(key) = key_of(finder, timeline, name)? else {
             return Ok(None);
         };
-        let Some((first, _)) = timeline.sightings(key).next() else {
+        let docs = finder.collection().with_key(key)?;
+        let all = timeline.captures(finder.collection(), &docs)?;
+        let mut captures: Vec<Capture> = Vec::new();
+        let mut undated = 0;
+        for Captured { sweep, date, doc } in all {
+            let Some(sweep) = sweep else {
+                undated += 1;
+                continue;
+            };
+            let before = captures.last();
+            // What is told of a text in a sweep is told of its first capture there.
+            let is_again = before.is_some_and(|last| (last.sweep, last.doc) == (sweep, doc));
+            captures.push(if let Some(last) = before.filter(|_| is_again) {
+                Capture {
+                    date,
+                    change: Some(Change::Unchanged),
+                    ..last.clone()
+                }
+            } else {
+                let old = before.map(|last| last.doc);
+                capture(finder, timeline, key, (sweep, date, doc), old)?
+            });
+        }
+        let Some(first) = captures.first().map(|first| first.sweep) else {
             return Ok(None);
         };
-        let mut sightings = Vec::new();
-        let mut before = None;
-        for sweep in first..timeline.sweeps().len() {
-            let doc = timeline.at(sweep, key);
-            let capture = doc.map(|doc| capture(finder, timeline, key, sweep, doc, before));
-            sightings.push(Sighting {
-                sweep,
-                capture: capture.transpose()?,
-            });
-            before = doc.or(before);
-        }
-        Ok(Some(History { key, sightings }))
+        let missed = first..timeline.sweeps().len();
+        Ok(Some(History {
+            key,
+            missed: missed
+                .filter(|&sweep| timeline.at(sweep, key).is_none())
+                .collect(),
+            captures,
+            undated,
+        }))
     }
 }
 
@@ -154,8 +174,7 @@ fn capture(
     finder: &Finder,
     timeline: &Timeline,
     key: u64,
-    sweep: usize,
-    doc: u32,
+    (sweep, date, doc): (usize, Option<Timestamp>, u32),
     before: Option<u32>,
 ) -> Result<Capture, StorageError> {
     let collection = finder.collection();
@@ -176,6 +195,8 @@ fn capture(
     };
     let (neighbours, neighbour_count) = neighbours(finder, timeline, key, sweep, doc)?;
     Ok(Capture {
+        sweep,
+        date,
         doc,
         tokens: entry.tokens,
         change,
@@ -285,29 +306,65 @@ mod tests {
             ],
         );
         let told = history(&story, "a").expect("a page");
-        let seen: Vec<(usize, bool)> = told
-            .sightings
-            .iter()
-            .map(|sighting| (sighting.sweep, sighting.capture.is_some()))
-            .collect();
-        let expected = [(1, true), (2, true), (3, false), (4, true), (5, true)];
-        assert_eq!(seen, expected);
-        let change = |place: usize| {
-            let capture = told.sightings[place].capture.as_ref();
-            capture.expect("a capture").change
-        };
+        let seen: Vec<usize> = told.captures.iter().map(|one| one.sweep).collect();
+        assert_eq!((seen, &told.missed), (vec![1, 2, 4, 5], &vec![3]));
+        let change = |place: usize| told.captures[place].change;
         assert_eq!(change(0), None);
         assert_eq!(change(1), Some(Change::Unchanged));
-        assert_eq!(change(3), Some(Change::SameWords));
-        let Some(Change::Changed(alike)) = change(4) else {
-            panic!("{:?}", change(4));
+        assert_eq!(change(2), Some(Change::SameWords));
+        let Some(Change::Changed(alike)) = change(3) else {
+            panic!("{:?}", change(3));
         };
         // 39 shingles of two words became 43.
         let value = alike.resemblance().expect("samples").value;
         assert!((value - 39.0 / 43.0).abs() < 1e-9, "{value}");
-        assert_eq!(alike.other_in_capture().expect("samples").value, 1.0);
+        assert!(alike.other_in_capture().expect("samples").value > 1.0 - 1e-9);
         assert!(alike.capture_in_other().expect("samples").value < 1.0);
         assert_eq!(history(&story, "c"), None);
+    }
+
+    #[test]
+    fn every_capture_of_a_sweep_is_told() {
+        let (a, b) = (text("a"), text("b"));
+        let mut story = Story::default();
+        story.add(
+            None,
+            &[
+                page("a", "2001-01-01T03:00:00Z", &b),
+                page("a", "2001-01-01T01:00:00Z", &a),
+                page("a", "2001-01-01T02:00:00Z", &a),
+                page("a", "2001-01-01T03:00:00Z", &a),
+                page("a", "2002-01-01", &a),
+                page("a", "no date", &b),
+            ],
+        );
+        let told = history(&story, "a").expect("a page");
+        let seen: Vec<(usize, String, &str)> = told
+            .captures
+            .iter()
+            .map(|one| {
+                let hour = one
+                    .date
+                    .map(crate::corpus::date::rfc3339)
+                    .unwrap_or_default();
+                let how = match one.change {
+                    None => "first",
+                    Some(Change::Unchanged) => "same",
+                    Some(_) => "changed",
+                };
+                (one.sweep, hour[..13].to_owned(), how)
+            })
+            .collect();
+        let expected = [
+            (0, "2001-01-01T01", "first"),
+            (0, "2001-01-01T02", "same"),
+            (0, "2001-01-01T03", "changed"),
+            (0, "2001-01-01T03", "changed"),
+            (1, "2002-01-01T00", "same"),
+        ];
+        let expected = expected.map(|(sweep, hour, how)| (sweep, hour.to_owned(), how));
+        assert_eq!(seen, expected);
+        assert_eq!(told.undated, 1);
     }
 
     #[test]
@@ -324,17 +381,13 @@ mod tests {
             ],
         );
         let told = history(&story, "a").expect("a page");
-        let captures: Vec<&Capture> = told
-            .sightings
-            .iter()
-            .filter_map(|sighting| sighting.capture.as_ref())
-            .collect();
+        let captures = &told.captures;
         assert_eq!(captures.len(), 2);
         let finder = Finder::open(&story.path(), None).expect("a collection");
         let now = captures[0].now.first().expect("it is somewhere");
         let entry = finder.collection().entry(now.doc).expect("an entry");
         assert_eq!(entry.key, story.key("b"));
-        assert_eq!(now.resemblance().expect("samples").value, 1.0);
+        assert!(now.resemblance().expect("samples").value > 1.0 - 1e-9);
         assert_eq!(captures[1].now, [], "that text is here");
         assert!(matches!(captures[1].change, Some(Change::Changed(_))));
     }
@@ -355,9 +408,8 @@ mod tests {
         let told = history(&story, "a").expect("a page");
         let finder = Finder::open(&story.path(), None).expect("a collection");
         let keys: Vec<Vec<u64>> = told
-            .sightings
+            .captures
             .iter()
-            .filter_map(|sighting| sighting.capture.as_ref())
             .map(|capture| {
                 let docs = capture.neighbours.iter().map(|one| one.doc);
                 docs.map(|doc| finder.collection().entry(doc).expect("an entry").key)

@@ -204,9 +204,9 @@ mod tests {
     fn more_than_half_may_outlive_all_that_was_seen() {
         let survival = lives(&[(10, D), (20, A), (20, A)]).survival(10.0);
         assert_eq!(survival.median(), None);
-        assert_eq!(survival.steps[0].age, 1.0);
+        assert!((survival.steps[0].age - 1.0).abs() < 1e-12);
         assert!((survival.at(1.5) - 2.0 / 3.0).abs() < 1e-12);
-        assert_eq!(survival.at(0.5), 1.0);
+        assert!((survival.at(0.5) - 1.0).abs() < 1e-12);
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
         let survival = lives(&[(1, D), (2, D)]).survival(1.0);
         let last = survival.steps[1];
         assert_eq!((last.survival, last.low), (0.0, 0.0));
-        assert_eq!(last.high, survival.steps[0].high);
+        assert!((last.high - survival.steps[0].high).abs() < 1e-12);
         assert_eq!(lives(&[]).survival(1.0).median(), None);
     }
 
@@ -249,7 +249,7 @@ mod tests {
             for age in 0..12 {
                 let (expected, error) = by_definition(&all, age);
                 prop_assert!((survival.at(age as f64) - expected).abs() < 1e-9);
-                let step = survival.steps.iter().find(|step| step.age == age as f64);
+                let step = survival.steps.iter().find(|step| (step.age - age as f64).abs() < 0.5);
                 if let Some(step) = step.filter(|step| step.survival > 0.0) {
                     prop_assert!((step.high - (expected + 1.96 * error).min(1.0)).abs() < 1e-9);
                     prop_assert!((step.low - (expected - 1.96 * error).max(0.0)).abs() < 1e-9);

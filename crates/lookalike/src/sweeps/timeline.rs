@@ -32,13 +32,15 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 
 use crate::collection::Collection;
+use crate::collection::entry::{self, Entry};
 use crate::corpus::date::rfc3339;
 use crate::corpus::record::Timestamp;
 use crate::storage::StorageError;
 
 /// What every sweep saw: 16 bytes for each page of each sweep.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Timeline {
+    calendar: Calendar,
     sweeps: Vec<Moment>,
     /// As many as there are sweeps; each strictly increasing by key.
     pages: Vec<Vec<Seen>>,
@@ -64,6 +66,17 @@ pub struct Seen {
     /// What the page goes by: [`Entry::key`](crate::collection::entry::Entry::key).
     pub key: u64,
     /// The document it was.
+    pub doc: u32,
+}
+
+/// A capture of a document.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Captured {
+    /// Which sweep it belongs to, if any.
+    pub sweep: Option<usize>,
+    /// When it was made, as far as known.
+    pub date: Option<Timestamp>,
+    /// Of which document.
     pub doc: u32,
 }
 
@@ -98,6 +111,7 @@ impl Timeline {
             sweep.pages = u32::try_from(seen.len()).unwrap_or(u32::MAX);
         }
         Ok(Timeline {
+            calendar,
             sweeps,
             pages,
             undated,
@@ -144,6 +158,38 @@ impl Timeline {
     pub fn undated(&self) -> u64 {
         self.undated
     }
+
+    /// All captures of some documents, in order of time and then of reading. What belongs to
+    /// no sweep comes first. One pass over the captures of all adds.
+    pub fn captures(
+        &self,
+        collection: &Collection,
+        docs: &[u32],
+    ) -> Result<Vec<Captured>, StorageError> {
+        let mut found: Vec<(Option<usize>, Order, u32)> = Vec::new();
+        let mut take = |capture: Capture| {
+            let sweep = self.calendar.sweep(capture);
+            found.push((sweep, self.calendar.order(capture), capture.doc));
+        };
+        for &doc in docs {
+            let entry = collection.entry(doc)?;
+            take(Capture::first(collection.sweep_of(doc), doc, &entry));
+        }
+        for add in 0..collection.state().sweeps.len() {
+            let mut captures = collection.captures(add)?;
+            while let Some(batch) = captures.next_batch()? {
+                let of_them = batch.iter().filter(|again| docs.contains(&again.doc));
+                of_them.for_each(|again| take(Capture::again(add, again)));
+            }
+        }
+        found.sort_unstable();
+        let told = found.into_iter().map(|(sweep, order, doc)| Captured {
+            sweep,
+            date: (order.0 != i64::MIN).then_some(Timestamp(order.0)),
+            doc,
+        });
+        Ok(told.collect())
+    }
 }
 
 /// One record that was read: the first of a document, or one more of it.
@@ -158,6 +204,28 @@ struct Capture {
     date: Option<i64>,
 }
 
+impl Capture {
+    fn first(add: usize, doc: u32, entry: &Entry) -> Capture {
+        Capture {
+            add,
+            doc,
+            source: entry.source,
+            offset: entry.offset,
+            date: entry.when().map(|when| when.0),
+        }
+    }
+
+    fn again(add: usize, again: &entry::Capture) -> Capture {
+        Capture {
+            add,
+            doc: again.doc,
+            source: again.source,
+            offset: again.offset,
+            date: (again.date != i64::MIN).then_some(again.date),
+        }
+    }
+}
+
 /// All captures. Documents of an add come before its further captures, in no order that
 /// means anything.
 fn each_capture(
@@ -169,13 +237,7 @@ fn each_capture(
         let mut doc = brought.base;
         while let Some(batch) = entries.next_batch()? {
             for entry in batch {
-                each(Capture {
-                    add,
-                    doc,
-                    source: entry.source,
-                    offset: entry.offset,
-                    date: entry.when().map(|when| when.0),
-                });
+                each(Capture::first(add, doc, entry));
                 doc += 1;
             }
         }
@@ -183,13 +245,7 @@ fn each_capture(
         let mut captures = collection.captures(add)?;
         while let Some(batch) = captures.next_batch()? {
             for again in batch.iter().filter(|again| again.doc < documents) {
-                each(Capture {
-                    add,
-                    doc: again.doc,
-                    source: again.source,
-                    offset: again.offset,
-                    date: (again.date != i64::MIN).then_some(again.date),
-                });
+                each(Capture::again(add, again));
             }
         }
     }
@@ -240,7 +296,7 @@ fn keep_last(
 type Order = (i64, usize, u32, u64);
 
 /// The spans of time that are sweeps, and what becomes of the captures of each add.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Calendar {
     /// Apart from each other, in order, both ends included.
     spans: Vec<(i64, i64)>,

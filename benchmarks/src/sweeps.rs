@@ -1,0 +1,177 @@
+//! What `changes` counts from sweep to sweep, against what is recorded.
+//!
+//! ```text
+//! dated files ─► add, all at once and one by one ─► changes ─┐
+//! fates.tsv, lost_oracle.tsv: every page of every sweep ─────┴─► differences, per interval
+//! ```
+
+use anyhow::{Context, Result};
+use lookalike::add::add;
+use lookalike::core::recipe::Recipe;
+use lookalike::corpus::inputs::Inputs;
+use lookalike::find::Finder;
+use lookalike::sweeps::{Changes, Followed};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+use crate::collections::{Files, options};
+use crate::corpora::read_text;
+use crate::figures::{Figures, Target};
+
+/// Which sweeps a move counts as found in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Moves {
+    /// Those that were recorded, and those whose text is findable.
+    Recorded,
+    /// None is.
+    Unrecorded,
+}
+
+/// A collection of files, and what happened in it.
+fn changes(parts: &[&[PathBuf]], files: &Files<'_>) -> Result<(Finder, Changes, TempDir)> {
+    let folder = tempfile::tempdir()?;
+    let place = folder.path().join("c");
+    let options = options(files, &Recipe::default());
+    for part in parts {
+        let inputs = Inputs::expand(part, &options.reading);
+        add(&place, &inputs, &options, &mut |_| {})?;
+    }
+    let finder = Finder::open(&place, None)?;
+    let changes = Changes::of(&finder, &Followed::of(&finder)?, None)?;
+    Ok((finder, changes, folder))
+}
+
+/// What is recorded of one interval.
+#[derive(Default)]
+struct Recorded {
+    unchanged: BTreeSet<String>,
+    changed: BTreeSet<String>,
+    moved: BTreeSet<String>,
+    gone: BTreeSet<String>,
+    /// Of what disappeared, pages whose text half is somewhere.
+    findable: BTreeSet<String>,
+}
+
+/// The days of an interval.
+type Days = (String, String);
+
+fn recorded(folder: &Path) -> Result<BTreeMap<Days, Recorded>> {
+    let mut all: BTreeMap<Days, Recorded> = BTreeMap::new();
+    for line in read_text(&folder.join("fates.tsv.gz"))?.lines().skip(1) {
+        let [from, to, url, fate] = columns(line)?;
+        let interval = all.entry((from.to_owned(), to.to_owned())).or_default();
+        let set = match fate {
+            "unchanged" => &mut interval.unchanged,
+            "changed" => &mut interval.changed,
+            "moved" => &mut interval.moved,
+            _ => &mut interval.gone,
+        };
+        set.insert(url.to_owned());
+    }
+    for line in read_text(&folder.join("lost_oracle.tsv"))?.lines().skip(1) {
+        let [from, to, url, _, _, _, _, _, resemblance, _, contained] = columns(line)?;
+        let share = |text: &str| text.parse().unwrap_or(0.0);
+        if f64::max(share(resemblance), share(contained)) >= 0.5 {
+            let interval = all.entry((from.to_owned(), to.to_owned())).or_default();
+            interval.findable.insert(url.to_owned());
+        }
+    }
+    Ok(all)
+}
+
+fn columns<const N: usize>(line: &str) -> Result<[&str; N]> {
+    let columns: Vec<&str> = line.split('\t').take(N).collect();
+    let columns = columns.try_into();
+    columns
+        .ok()
+        .with_context(|| format!("too few columns: {line}"))
+}
+
+/// The URLs that each sweep of a collection saw.
+fn seen(finder: &Finder) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let timeline = lookalike::sweeps::Timeline::of(finder.collection())?;
+    let mut all = BTreeMap::new();
+    for sweep in 0..timeline.sweeps().len() {
+        let mut urls = BTreeSet::new();
+        for seen in timeline.pages(sweep) {
+            let entry = finder.collection().entry(seen.doc)?;
+            let (_, url) = finder.collection().strings(seen.doc, &entry)?;
+            urls.insert(url.context("every page has an address")?);
+        }
+        all.insert(timeline.name(sweep).chars().take(10).collect(), urls);
+    }
+    Ok(all)
+}
+
+/// Every interval of a corpus of dated sweeps, judged. Pages without a word are no
+/// documents: they are left out of what is expected.
+pub fn judge_sweeps(
+    figures: &mut Figures,
+    folder: &Path,
+    files: &Files<'_>,
+    moves: Moves,
+) -> Result<()> {
+    let name = files.name;
+    let (finder, told, _folder) = changes(&[&files.paths], files)?;
+    let parts: Vec<&[PathBuf]> = files.paths.chunks(1).collect();
+    let (_, apart, _folder) = changes(&parts, files)?;
+    figures.count(
+        &format!("{name}: sweeps, of so many files in one add"),
+        told.sweeps.len(),
+        Target::Is(files.paths.len() as f64),
+    );
+    figures.count(
+        &format!("{name}: whether adding one by one tells anything else"),
+        usize::from(told != apart),
+        Target::Is(0.0),
+    );
+    let (recorded, seen) = (recorded(folder)?, seen(&finder)?);
+    let day = |name: &str| name.chars().take(10).collect::<String>();
+    for (sweeps, interval) in told.sweeps.windows(2).zip(&told.intervals) {
+        let days = (day(&sweeps[0].name), day(&sweeps[1].name));
+        let expected = recorded
+            .get(&days)
+            .context("an interval that is recorded")?;
+        let (before, after) = (&seen[&days.0], &seen[&days.1]);
+        // A page that has no word in one of the two sweeps was not seen there.
+        let both = |set: &BTreeSet<String>| {
+            let there = set.intersection(before);
+            there.filter(|url| after.contains(*url)).count()
+        };
+        let one = |set: &BTreeSet<String>| set.intersection(before).count();
+        let row = |what: &str| format!("{name}, {} to {}: {what}", days.0, days.1);
+        let exact = |number: usize| Target::Is(number as f64);
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let fates = &interval.fates;
+        let unchanged = both(&expected.unchanged);
+        figures.count(&row("unchanged"), count(fates.unchanged), exact(unchanged));
+        let changed = both(&expected.changed);
+        figures.count(&row("changed"), count(fates.changed), exact(changed));
+        let born = after.difference(before).count();
+        figures.count(&row("born"), count(fates.born), exact(born));
+        let elsewhere = count(fates.moved_within_host + fates.moved_between_hosts);
+        // Those that are wordless in the later sweep are gone from it as well.
+        let wordless = one(&expected.unchanged) + one(&expected.changed) - unchanged - changed;
+        let vanished = one(&expected.moved) + one(&expected.gone) + wordless;
+        figures.count(
+            &row("moved and died"),
+            elsewhere + count(fates.died),
+            exact(vanished),
+        );
+        let (findable, on_record) = (one(&expected.findable), one(&expected.moved));
+        let target = match moves {
+            Moves::Recorded => Target::Within(
+                findable.min(on_record) as f64,
+                findable.max(on_record) as f64,
+            ),
+            Moves::Unrecorded => Target::None,
+        };
+        figures.count(
+            &row("moved, between what is findable and what is recorded"),
+            elsewhere,
+            target,
+        );
+    }
+    Ok(())
+}
