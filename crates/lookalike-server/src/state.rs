@@ -151,6 +151,11 @@ impl Snapshot {
         Ok(self.index.get_or_init(|| index))
     }
 
+    /// Whether it is known already what each sweep saw.
+    pub(crate) fn has_trail(&self) -> bool {
+        self.trail.get().is_some()
+    }
+
     /// What each sweep saw: two passes over all captures for each generation.
     pub(crate) fn trail(&self) -> Result<Arc<Trail>, StorageError> {
         if let Some(known) = self.trail.get() {

@@ -399,7 +399,16 @@ fn a_page_is_where_it_was_seen_last() {
         (answer.status, answer.header("location").map(str::to_owned))
     };
     let new = Some("http://a.example/new".to_owned());
-    assert_eq!(to("/found/http://a.example/older"), (302, new.clone()));
+    // Two places have the same text: which is meant is not for us to say.
+    assert_eq!(to("/found/http://a.example/older"), (300, new.clone()));
+    let preferred = to("/found/http://a.example/older?prefer=newest");
+    assert_eq!(preferred, (302, new.clone()));
+    let told = service
+        .get("/api/v1/where?url=http://a.example/older")
+        .json();
+    assert_eq!(told["status"], "moved");
+    assert_eq!(told["tie"], true);
+    assert_eq!(told["now"].as_array().expect("places").len(), 2);
     assert_eq!(to("/found/http://a.example/new"), (302, new));
     let encoded = (302, Some("http://a.example/%E6%97%A5".to_owned()));
     assert_eq!(to("/found/http://a.example/%E6%97%A5"), encoded);

@@ -6,8 +6,10 @@ use lookalike::archive::row::{Row, key_of};
 use lookalike::collection::entry::Grade;
 use lookalike::find::{FindOptions, Match, Reread};
 use lookalike::storage::StorageError;
+use lookalike::sweeps::MOVED;
 
 use super::links::{Links, safe};
+use crate::found::place;
 use crate::refusal::Refusal;
 use crate::state::Snapshot;
 
@@ -18,6 +20,11 @@ pub(super) struct Teller<'s> {
     captures: Captures<'s>,
     /// Whether the records that revisits refer to are told too.
     pub(super) resolves_revisits: bool,
+    /// Whether it is told where pages are now that are not where they were. Some
+    /// milliseconds an address, so only where one is asked for.
+    pub(super) tells_moves: bool,
+    /// The address told of last, and where its page is.
+    moved: Option<(String, Option<String>)>,
 }
 
 impl<'s> Teller<'s> {
@@ -28,6 +35,8 @@ impl<'s> Teller<'s> {
             index,
             captures: Captures::new(snapshot.collection(), clustering),
             resolves_revisits: false,
+            tells_moves: false,
+            moved: None,
         }
     }
 
@@ -41,8 +50,24 @@ impl<'s> Teller<'s> {
         if self.resolves_revisits {
             row.original = self.captures.original(slot)?;
         }
-        row.moved_to = moved_to(self.snapshot, &row.url);
+        if self.tells_moves {
+            row.moved_to = self.moved_to(&row.url)?;
+        }
         Ok(row)
+    }
+
+    /// Where a page is now, if it is known to be elsewhere.
+    fn moved_to(&mut self, url: &str) -> Result<Option<String>, Refusal> {
+        if let Some((known, to)) = &self.moved
+            && known == url
+        {
+            return Ok(to.clone());
+        }
+        let place = place(self.snapshot, url, None)?;
+        let to = place.present_place(MOVED).filter(|now| now.url != url);
+        let to = to.map(|now| now.url.clone());
+        self.moved = Some((url.to_owned(), to.clone()));
+        Ok(to)
     }
 }
 
@@ -57,11 +82,6 @@ fn resemblance(snapshot: &Snapshot, a: u32, b: u32) -> Result<Option<f64>, Stora
 fn value(found: &Match) -> Option<f64> {
     let exact = found.exact().map(|[resemblance, ..]| resemblance);
     exact.or(found.resemblance().map(|estimate| estimate.value))
-}
-
-/// Where a page is now, if it is known to be elsewhere.
-fn moved_to(_snapshot: &Snapshot, _url: &str) -> Option<String> {
-    None
 }
 
 /// Links to what is the same or nearly so under other addresses.

@@ -78,7 +78,7 @@ async fn answer(
     let snapshot = service.newest.snapshot();
     index_of(&service, &snapshot).await?;
     // One address has few captures; of a domain there may be millions.
-    let is_short = query.is_exact();
+    let is_short = query.is_exact() && snapshot.has_trail();
     let work = move || {
         let index = snapshot.index()?;
         if query.counts_pages {
@@ -90,6 +90,7 @@ async fn answer(
         }
         let mut teller = Teller::new(&snapshot, index);
         teller.resolves_revisits = query.resolves_revisits();
+        teller.tells_moves = query.is_exact();
         let selected = query.select(index, |capture| teller.row(capture))?;
         if selected.captures.is_empty() && dialect == Dialect::Pywb {
             return Err(no_captures(&query.url));

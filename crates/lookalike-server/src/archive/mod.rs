@@ -41,7 +41,7 @@ use crate::state::Snapshot;
 const ALIAS: &str = "archive";
 
 /// Names under which something else is found.
-const TAKEN: [&str; 13] = [
+const TAKEN: [&str; 16] = [
     ALIAS,
     "api",
     "cdx",
@@ -55,6 +55,9 @@ const TAKEN: [&str; 13] = [
     "static",
     "timegate",
     "wayback",
+    "where",
+    "changes",
+    "history",
 ];
 
 /// What a collection is called in addresses: its folder, or the alias if that is no name.

@@ -3,6 +3,7 @@
 //! ```text
 //! overview ─► clusters ─► cluster ─► pair
 //!    ├─► lookup: paste, file, URL ──────┘
+//!    ├─► lost and found
 //!    └─► changes ─► history: one page through time
 //! ```
 //!
@@ -24,6 +25,8 @@ pub(crate) mod memento;
 mod pair;
 
 mod lookup;
+
+pub(crate) mod lost;
 
 pub(crate) mod changes;
 
@@ -59,6 +62,7 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/documents/{id}", get(document::page))
         .route("/pair", get(pair::page).post(pair::posted))
         .route("/lookup", get(lookup::page).post(lookup::posted))
+        .route("/where", get(lost::page))
         .route("/changes", get(changes::page))
         .route("/history", get(history::page))
         .route(
@@ -90,6 +94,7 @@ enum Menu {
     Overview,
     Clusters,
     Lookup,
+    Lost,
     Changes,
     Other,
 }
@@ -109,6 +114,10 @@ impl Menu {
 
     fn lookup(self) -> &'static str {
         self.current(Menu::Lookup)
+    }
+
+    fn lost(self) -> &'static str {
+        self.current(Menu::Lost)
     }
 
     fn changes(self) -> &'static str {

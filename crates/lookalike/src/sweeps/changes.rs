@@ -370,8 +370,8 @@ impl Counting<'_> {
     /// The first sweep that misses a page for good and visits its host.
     fn end(&self, host: Option<u32>, last: usize) -> Option<usize> {
         let after = last + 1..self.seen.len();
-        let mut visits =
-            after.filter(|&sweep| host.is_none_or(|host| self.followed.trail.hosts.visits(sweep, host)));
+        let mut visits = after
+            .filter(|&sweep| host.is_none_or(|host| self.followed.trail.hosts.visits(sweep, host)));
         visits.next()
     }
 
