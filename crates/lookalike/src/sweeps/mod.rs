@@ -39,6 +39,9 @@ pub mod history;
 #[cfg(test)]
 mod story;
 
+#[cfg(test)]
+mod whereabouts_tests;
+
 pub use changes::Changes;
 pub use follow::Followed;
 pub use hosts::Hosts;

@@ -35,9 +35,7 @@ impl Trail {
         for seen in vanished {
             let later = (to..to + 1, &after);
             let traces = self.traces(finder, seen.doc, (from, &before), later, &mut pages)?;
-            let best = traces
-                .first()
-                .map(|best| (best.doc, best.evidence.confidence()));
+            let best = traces.first().map(|best| (best.doc, best.confidence()));
             moves.push(match best {
                 Some((doc, confidence)) if confidence >= MOVED => Some(Move {
                     doc,

@@ -73,6 +73,8 @@ pub struct Trace {
     pub sweep: usize,
     /// What speaks for it.
     pub evidence: Evidence,
+    /// Other texts for which as much speaks.
+    pub rivals: u32,
     /// What the two have in common: the page that vanished is `a`, with no number.
     pair: Pair,
     kind: SketchKind,
@@ -189,6 +191,12 @@ impl Evidence {
 }
 
 impl Trace {
+    /// How sure it is that this is the place: of several texts that are as good only one
+    /// can be it.
+    pub fn confidence(&self) -> f64 {
+        self.evidence.confidence() / (1.0 + f64::from(self.rivals))
+    }
+
     /// The resemblance of the page and what was found.
     pub fn resemblance(&self) -> Option<Estimate> {
         self.pair.estimate(Measure::Resemblance, self.kind)
@@ -204,6 +212,9 @@ impl Trace {
         self.pair.estimate(Measure::BInA, self.kind)
     }
 }
+
+/// So near in rank are two places that are as good as each other.
+pub(crate) const TIE: f64 = 0.03;
 
 /// Pages that are looked at from their own side too.
 const CANDIDATES: usize = 32;
@@ -341,7 +352,8 @@ impl Trail {
             Ok(Address::new(url.as_deref().unwrap_or_default()))
         };
         let own_address = address(doc)?;
-        let mut traces = Vec::with_capacity(candidates.len());
+        let mut traces: Vec<Trace> = Vec::with_capacity(candidates.len());
+        let mut classes = Vec::with_capacity(candidates.len());
         for one in candidates {
             let key = collection.entry(one.doc)?.key;
             let was = self.timeline.at(from, key);
@@ -387,9 +399,21 @@ impl Trail {
                     is_new: was.is_none(),
                     address: own_address.likeness(&address(one.doc)?),
                 },
+                rivals: 0,
                 pair: Pair { b: one.doc, ..pair },
                 kind,
             });
+            classes.push(one.class);
+        }
+        let ranks: Vec<f64> = traces.iter().map(|trace| trace.evidence.rank()).collect();
+        for (number, trace) in traces.iter_mut().enumerate() {
+            let near = (0..ranks.len()).filter(|other| {
+                classes[*other] != classes[number] && (ranks[*other] - ranks[number]).abs() <= TIE
+            });
+            let mut texts: Vec<u32> = near.map(|other| classes[other]).collect();
+            texts.sort_unstable();
+            texts.dedup();
+            trace.rivals = u32::try_from(texts.len()).unwrap_or(u32::MAX);
         }
         let order = |x: &Trace, y: &Trace| {
             let rank = y.evidence.rank().total_cmp(&x.evidence.rank());

@@ -18,7 +18,7 @@ use lookalike_core::estimate::Estimate;
 use super::address::is_same_host;
 use super::hosts::host_of;
 use super::moves::MOVED;
-use super::trail::{Evidence, How, Trace, Trail};
+use super::trail::{Evidence, How, TIE, Trace, Trail};
 use crate::collection::Collection;
 use crate::collection::entry::Flag;
 use crate::corpus::record::Timestamp;
@@ -109,9 +109,6 @@ const PERHAPS: f64 = 0.15;
 
 /// Places that are told.
 const PLACES: usize = 10;
-
-/// So near in rank are two places that are as good as each other.
-const TIE: f64 = 0.03;
 
 /// How often a page is followed from place to place.
 const HOPS: usize = 8;
@@ -267,12 +264,12 @@ impl Trail {
         let mut places = Vec::new();
         let mut is_tie = false;
         for (number, trace) in traces.iter().take(PLACES).enumerate() {
-            let confidence = trace.evidence.confidence();
+            let confidence = trace.confidence();
             if confidence < FAINT {
                 continue;
             }
             let near = traces[0].evidence.rank() - trace.evidence.rank() <= TIE;
-            is_tie |= number == 1 && near && confidence >= MOVED;
+            is_tie |= number == 1 && near && trace.evidence.confidence() >= MOVED;
             places.push(self.place(finder, url, trace, via)?);
         }
         // What vanished from there again is followed, from the best place on.
@@ -328,7 +325,7 @@ impl Trail {
             is_present: !visits
                 .into_iter()
                 .any(|later| self.hosts.visited(later, newest)),
-            confidence: trace.evidence.confidence(),
+            confidence: trace.confidence(),
             how: trace.evidence.how(),
             via: via.map(str::to_owned),
             resemblance: trace.resemblance(),
