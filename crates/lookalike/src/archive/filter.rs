@@ -10,7 +10,7 @@ use super::row::{Field, Row};
 
 /// Bytes of the longest regular expression, and of what it may be compiled to.
 const LONGEST_PATTERN: usize = 1000;
-const LARGEST_PATTERN: usize = 1 << 20;
+const LARGEST_PATTERN: usize = 1 << 18;
 
 /// A condition.
 #[derive(Clone, Debug)]
