@@ -128,6 +128,11 @@ async fn metrics(State(service): State<Shared>) -> impl IntoResponse {
     ] {
         family(name, "gauge", help, &[(String::new(), value.to_string())]);
     }
+    if let Some(bytes) = snapshot.index_bytes() {
+        let help = "Memory of the captures in order, once they were asked for.";
+        let lines = [(String::new(), bytes.to_string())];
+        family("lookalike_capture_index_bytes", "gauge", help, &lines);
+    }
     if let Some(bytes) = resident() {
         let help = "Resident memory apart from mapped files.";
         let lines = [(String::new(), bytes.to_string())];

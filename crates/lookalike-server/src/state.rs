@@ -138,6 +138,11 @@ impl Snapshot {
         self.index.get().is_some()
     }
 
+    /// Bytes that it takes to hold them so, if they are.
+    pub(crate) fn index_bytes(&self) -> Option<usize> {
+        self.index.get().map(Index::bytes)
+    }
+
     /// All captures in the order of archives: one pass over them for each generation.
     pub(crate) fn index(&self) -> Result<&Index, StorageError> {
         if let Some(known) = self.index.get() {

@@ -19,8 +19,9 @@ use crate::output::text;
 /// Serve a collection: a JSON API and a web page
 ///
 /// The page is at the address it prints, the API under /api/v1/, described by
-/// /api/openapi.json; /found/URL leads to where a page is now. New sweeps are seen without
-/// a restart. Addresses other than loopback need a token, which clients send as
+/// /api/openapi.json; /found/URL leads to where a page is now. Clients of web archives find
+/// Memento and CDX servers under /archive/ and the name of the collection's folder. New
+/// sweeps are seen without a restart. Addresses other than loopback need a token, which clients send as
 /// `Authorization: Bearer TOKEN` and browsers ask for as a password.
 #[derive(Args)]
 #[command(after_help = "\

@@ -51,6 +51,17 @@ pub(crate) fn with_collection() -> Folder {
 }
 
 #[test]
+fn captures_are_an_index_of_an_archive() {
+    let folder = with_collection();
+    let ran = folder.run("export c.lk cdxj");
+    assert_snapshot("cdxj", &[ran]);
+    let ran = folder.run("export c.lk cdxj -o index.cdxj --format csv");
+    assert_eq!(ran.status, Some(2), "{ran}");
+    let ran = folder.run("export c.lk cdxj -o first.jsonl");
+    assert_eq!(ran.status, Some(2), "{ran}");
+}
+
+#[test]
 fn a_document_finds_what_is_like_it() {
     let folder = with_collection();
     let part = words(1);

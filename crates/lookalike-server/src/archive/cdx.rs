@@ -9,8 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::capture::Teller;
-use super::links::{LINK_FORMAT, with_scheme};
-use super::memento::linked;
+use super::links::{LINK_FORMAT, Links};
 use super::{Site, captures_of, index_of, no_captures};
 use crate::Shared;
 use crate::ask::Params;
@@ -73,8 +72,12 @@ async fn answer(
     let wrong = |_| Refusal::bad("the parameters cannot be read");
     let params = extract::Query::<Vec<(String, String)>>::try_from_uri(uri);
     let extract::Query(params) = params.map_err(wrong)?;
-    let params = params.iter().map(|(name, value)| (&**name, &**value));
-    let query = Query::parse(dialect, params)?;
+    // Regular expressions are compiled, which is work too.
+    let parse = move || {
+        let params = params.iter().map(|(name, value)| (&**name, &**value));
+        Ok(Query::parse(dialect, params)?)
+    };
+    let query = service.desk.short(parse).await?;
     let snapshot = service.newest.snapshot();
     index_of(&service, &snapshot).await?;
     // One address has few captures; of a domain there may be millions.
@@ -96,8 +99,12 @@ async fn answer(
             return Err(no_captures(&query.url));
         }
         let text = if query.output == Output::Link {
-            let captures = index.range(&query.keys());
-            linked(&site, index, captures, &with_scheme(&query.url)).text()
+            let mut links = Links::default();
+            for &capture in &selected.captures {
+                let url = teller.row(capture)?.url;
+                links.add_memento(&site, index.date(capture), &url);
+            }
+            links.text()
         } else {
             query.write(&selected, |capture| teller.row(capture))?
         };

@@ -118,9 +118,18 @@ impl Links {
             ];
             let names = names.iter().filter(|(date, _)| *date == Some(one));
             let rel: String = names.map(|(_, name)| *name).chain(["memento"]).collect();
-            let when = http_date(Timestamp(one));
-            self.add(&site.memento(one, url), &rel, &[("datetime", &when)]);
+            self.add_dated(&site.memento(one, url), &rel, one);
         }
+    }
+
+    /// A link to a capture.
+    pub(super) fn add_memento(&mut self, site: &Site, date: i64, url: &str) {
+        self.add_dated(&site.memento(date, url), "memento", date);
+    }
+
+    fn add_dated(&mut self, place: &str, rel: &str, date: i64) {
+        let when = http_date(Timestamp(date));
+        self.add(place, rel, &[("datetime", &when)]);
     }
 }
 

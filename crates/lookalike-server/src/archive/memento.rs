@@ -1,11 +1,9 @@
 //! Memento: which captures an address has, and the one nearest to a date (RFC 7089).
 
-use std::ops::Range;
-
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use lookalike::archive::cdx::{Dialect, MOST_ROWS, Query, first_moment};
-use lookalike::archive::index::{Index, Slot};
+use lookalike::archive::index::Slot;
 use lookalike::corpus::date::{http_date, rfc3339, when};
 use lookalike::corpus::record::{Timestamp, When};
 
@@ -114,8 +112,12 @@ pub(super) async fn timemap(
         let index = snapshot.index()?;
         let (url, captures) = captures_of(index, &url).ok_or_else(|| no_captures(&url))?;
         if kind == "link" {
-            let text = linked(&site, index, captures, &with_scheme(&url)).text();
-            return Ok((LINK_FORMAT, text));
+            let url = with_scheme(&url);
+            let mut links = about(&site, index.slots(captures.clone()), &url);
+            for capture in mementos(index, captures).take(MOST_ROWS) {
+                links.add_memento(&site, index.date(capture), &url);
+            }
+            return Ok((LINK_FORMAT, links.text()));
         }
         let params = [("url", &*url), ("matchType", "exact"), ("output", &*kind)];
         let query = Query::parse(Dialect::Pywb, params)?;
@@ -128,22 +130,16 @@ pub(super) async fn timemap(
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// The captures of an address as links.
-pub(super) fn linked(site: &Site, index: &Index, captures: Range<u32>, url: &str) -> Links {
+/// What a list of captures begins with.
+fn about(site: &Site, slots: &[Slot], url: &str) -> Links {
     let mut links = Links::default();
     let date =
         |slot: Option<&Slot>| slot.map_or_else(String::new, |slot| http_date(Timestamp(slot.date)));
-    let slots = index.slots(captures.clone());
     let (from, until) = (date(slots.first()), date(slots.last()));
     let about = [("type", LINK_FORMAT), ("from", &from), ("until", &until)];
     links.add(&site.timemap("link", url), "self", &about);
     links.add(&safe(url), "original", &[]);
     links.add(&site.timegate(url), "timegate", &[]);
-    for capture in mementos(index, captures).take(MOST_ROWS) {
-        let date = index.date(capture);
-        let when = http_date(Timestamp(date));
-        links.add(&site.memento(date, url), "memento", &[("datetime", &when)]);
-    }
     links
 }
 

@@ -40,24 +40,27 @@ use crate::state::Snapshot;
 /// The name that every collection has.
 const ALIAS: &str = "archive";
 
-/// Names under which something else is found.
-const TAKEN: [&str; 16] = [
+/// Names under which something else is found, or may be one day.
+const TAKEN: [&str; 19] = [
     ALIAS,
     "api",
     "cdx",
+    "changes",
     "clusters",
+    "copies",
     "documents",
+    "drift",
     "found",
     "healthz",
+    "history",
     "lookup",
+    "lost",
     "metrics",
     "pair",
     "static",
     "timegate",
     "wayback",
     "where",
-    "changes",
-    "history",
 ];
 
 /// What a collection is called in addresses: its folder, or the alias if that is no name.
@@ -175,7 +178,9 @@ struct Site {
 impl Site {
     fn new(headers: &HeaderMap, name: &str) -> Site {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        let host = text(header::HOST).unwrap_or("localhost");
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
+        let host = text(header::HOST).filter(|host| host.chars().all(is_plain));
+        let host = host.unwrap_or("localhost");
         // What a proxy says is only told back.
         let forwarded = headers.get("x-forwarded-proto");
         let is_secure = forwarded.is_some_and(|protocol| protocol == "https");

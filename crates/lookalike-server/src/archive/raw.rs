@@ -27,13 +27,17 @@ pub(super) async fn raw(
             Ok(chosen) => chosen,
             Err(other) => return nearest(&site, "id_", &other),
         };
-        let text = snapshot.collection().text(chosen.slot.doc)?;
-        let text = text.map_err(|lost| Refusal::not_found(lost.to_string()))?;
-        let mut response = text.into_response();
-        response
-            .headers_mut()
-            .insert(header::CONTENT_SECURITY_POLICY, POLICY);
-        Ok(chosen.mark(response))
+        let raw = lookalike::archive::raw::raw(snapshot.collection(), chosen.slot.doc)?;
+        let raw = raw.map_err(|lost| {
+            Refusal::not_found(format!("the bytes of this capture cannot be had: {lost}"))
+        })?;
+        let kind = raw.content_type.and_then(|kind| kind.parse().ok());
+        let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
+        let headers = [
+            (header::CONTENT_TYPE, kind),
+            (header::CONTENT_SECURITY_POLICY, POLICY),
+        ];
+        Ok(chosen.mark((headers, raw.bytes).into_response()))
     };
     service.desk.long(work).await
 }

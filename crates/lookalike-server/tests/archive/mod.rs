@@ -209,6 +209,44 @@ fn a_capture_is_a_page_of_text_that_says_when_it_was() {
 }
 
 #[test]
+fn the_bytes_of_a_capture_are_those_that_were_served_and_run_nowhere() {
+    let service = archive();
+    let path = |date: &str| format!("/c/{date}id_/{URL}");
+    let raw = service.get(&path("20200101000000"));
+    assert_eq!(raw.status, 200, "{}", raw.body);
+    assert!(
+        raw.body
+            .starts_with("<title>x</title><script>alert(1)</script><p>a rose is")
+    );
+    assert_eq!(raw.header("content-type"), Some("text/html; charset=UTF-8"));
+    assert_eq!(raw.header("x-content-type-options"), Some("nosniff"));
+    let policy = raw.header("content-security-policy").expect("a policy");
+    assert!(
+        policy.split(';').any(|part| part.trim() == "sandbox"),
+        "{policy}"
+    );
+    let date = raw.header("memento-datetime");
+    assert_eq!(date, Some("Wed, 01 Jan 2020 00:00:00 GMT"));
+    assert!(
+        raw.header("link")
+            .is_some_and(|links| links.contains("rel=\"original\""))
+    );
+    let head = service.ask("HEAD", &path("20200101000000"), "");
+    assert_eq!(
+        head.header("content-length"),
+        Some(&*raw.body.len().to_string())
+    );
+    let elsewhere = service.ask("HEAD", &path("2020"), "");
+    let place = memento("20200101000000id_", URL);
+    assert_eq!(elsewhere.header("location"), Some(&*place));
+    // An address as some clients quote it.
+    let quoted = service.get("/c/20210601000000id_/http%3A//b.example/copy");
+    assert_eq!(quoted.body, raw.body);
+    std::fs::remove_file(service.folder.path().join("crawl.warc")).expect("removed");
+    assert_eq!(service.get(&path("20200101000000")).status, 404);
+}
+
+#[test]
 fn captures_are_asked_for_in_two_dialects() {
     let service = archive();
     for path in ["/c/cdx", "/c-cdx", "/archive/cdx", "/archive-cdx"] {

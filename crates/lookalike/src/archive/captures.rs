@@ -222,12 +222,10 @@ impl<'c> Captures<'c> {
 
 /// The name of a payload, as WARC has it, or of the bytes, in as many digits.
 fn digest(sighting: &Sighting, entry: &Entry) -> String {
-    match sighting.digest {
-        Some(digest) => format!("sha1:{}", base32(&digest)),
-        None => {
-            let mut name = [0; 20];
-            name[..16].copy_from_slice(&entry.bytes_name.to_le_bytes());
-            base32(&name)
-        }
+    if let Some(digest) = sighting.digest {
+        return format!("sha1:{}", base32(&digest));
     }
+    let mut name = [0; 20];
+    name[..16].copy_from_slice(&entry.bytes_name.to_le_bytes());
+    base32(&name)
 }

@@ -856,16 +856,12 @@ mod tests {
             loop {
                 let params = format!("url=a.example*&limit=7&showResumeKey=true{more}{key}");
                 let part = archive.ask(Wayback, &params).expect("an answer");
-                match part.split_once("\n\n") {
-                    Some((lines, next)) => {
-                        parts += &format!("{lines}\n");
-                        key = format!("&resumeKey={}", next.trim());
-                    }
-                    None => {
-                        parts += &part;
-                        break;
-                    }
-                }
+                let Some((lines, next)) = part.split_once("\n\n") else {
+                    parts += &part;
+                    break;
+                };
+                let _ = writeln!(parts, "{lines}");
+                key = format!("&resumeKey={}", next.trim());
             }
             assert_eq!(Ok(parts), all, "{more}");
         }

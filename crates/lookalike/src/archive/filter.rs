@@ -10,7 +10,7 @@ use super::row::{Field, Row};
 
 /// Bytes of the longest regular expression, and of what it may be compiled to.
 const LONGEST_PATTERN: usize = 1000;
-const LARGEST_PATTERN: usize = 1 << 20;
+const LARGEST_PATTERN: usize = 1 << 18;
 
 /// A condition.
 #[derive(Clone, Debug)]
@@ -18,11 +18,11 @@ pub(super) struct Filter {
     is_inverted: bool,
     /// `None` for the whole line.
     field: Option<Field>,
-    test: Test,
+    condition: Condition,
 }
 
 #[derive(Clone, Debug)]
-enum Test {
+enum Condition {
     Exact(String),
     Contains(String),
     Pattern(Regex),
@@ -49,19 +49,19 @@ impl Filter {
             }
             None => (None, text),
         };
-        let test = match kind {
-            Some('=') => Test::Exact(value.to_owned()),
+        let condition = match kind {
+            Some('=') => Condition::Exact(value.to_owned()),
             // As Python's `match`: from the beginning.
-            Some(_) => Test::Pattern(pattern(&format!("^(?:{value})"), value)?),
+            Some(_) => Condition::Pattern(pattern(&format!("^(?:{value})"), value)?),
             None if dialect == Dialect::Wayback => {
-                Test::Pattern(pattern(&format!("^(?:{value})$"), value)?)
+                Condition::Pattern(pattern(&format!("^(?:{value})$"), value)?)
             }
-            None => Test::Contains(value.to_owned()),
+            None => Condition::Contains(value.to_owned()),
         };
         Ok(Filter {
             is_inverted,
             field,
-            test,
+            condition,
         })
     }
 
@@ -77,10 +77,10 @@ impl Filter {
                 value => value,
             },
         };
-        let is_met = match &self.test {
-            Test::Exact(wanted) => value == *wanted,
-            Test::Contains(part) => value.contains(part.as_str()),
-            Test::Pattern(pattern) => pattern.is_match(&value),
+        let is_met = match &self.condition {
+            Condition::Exact(wanted) => value == *wanted,
+            Condition::Contains(part) => value.contains(part.as_str()),
+            Condition::Pattern(pattern) => pattern.is_match(&value),
         };
         is_met != self.is_inverted
     }
@@ -99,8 +99,8 @@ fn pattern(whole: &str, said: &str) -> Result<Regex, Malformed> {
             .nest_limit(50)
             .build()
     };
-    let built = build(said).and_then(|_| build(whole));
-    built.map_err(|error| {
+    let pattern = build(said).and_then(|_| build(whole));
+    pattern.map_err(|error| {
         let why = error.to_string();
         let why = why.lines().last().unwrap_or_default();
         malformed("filter", format!("is no regular expression: {why}"))

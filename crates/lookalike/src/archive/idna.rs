@@ -12,11 +12,10 @@ use unicode_normalization::UnicodeNormalization;
 /// label, none of which is longer than [`LONGEST`].
 pub(super) fn to_ascii(name: &str) -> Option<String> {
     if name.is_ascii() {
-        // A last label may be empty: the root.
-        let (last, labels) = match name.rsplit_once('.') {
-            Some((labels, last)) => (last, labels),
-            None => return (name.len() < 64).then(|| name.to_owned()),
+        let Some((labels, last)) = name.rsplit_once('.') else {
+            return (name.len() < 64).then(|| name.to_owned());
         };
+        // The last one may be empty: the root.
         let is_fit = labels
             .split('.')
             .all(|label| (1..64).contains(&label.len()));

@@ -259,14 +259,15 @@ mod tests {
             let all: Vec<(&str, i64)> = all.iter().map(|(key, date)| (&**key, *date)).collect();
             let index = index(&all);
             for keys in [KeyRange::exact(&asked), KeyRange::prefix(&asked)] {
-                let is_in = |key: &&(&str, i64)| match keys.below.ends_with(&[0]) {
-                    true => key.0 == asked,
-                    false => key.0.starts_with(&asked),
+                let is_in = |key: &&(&str, i64)| if keys.below.ends_with(&[0]) {
+                    key.0 == asked
+                } else {
+                    key.0.starts_with(&asked)
                 };
                 prop_assert_eq!(index.range(&keys).len(), all.iter().filter(is_in).count());
             }
             let mut sorted = all.clone();
-            sorted.sort();
+            sorted.sort_unstable();
             let got: Vec<(&str, i64)> =
                 (0..index.len()).map(|at| (index.key(at), index.date(at))).collect();
             prop_assert_eq!(got, sorted);

@@ -16,6 +16,8 @@ pub mod index;
 
 pub mod captures;
 
+pub mod raw;
+
 mod filter;
 
 pub mod cdx;

@@ -11,6 +11,7 @@
 //! for the session ids, which are looked for by regular expressions in linear time each.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::net::Ipv4Addr;
 use std::sync::LazyLock;
 
@@ -65,7 +66,7 @@ fn key(url: &str) -> Option<String> {
             _ => 0,
         };
         if let Some(port) = parts.port.filter(|port| *port != default) {
-            key.push_str(&format!(":{port}"));
+            let _ = write!(key, ":{port}");
         }
         key.push(')');
     }
@@ -403,7 +404,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
             && let Some(low) = char::from(low).to_digit(16)
         {
             out.truncate(out.len() - 3);
-            out.push((high * 16 + low) as u8);
+            out.push(u8::try_from(high * 16 + low).unwrap_or(0));
         }
     }
     out
@@ -416,7 +417,7 @@ fn escaped(bytes: &[u8]) -> String {
         if byte.is_ascii_graphic() && !matches!(byte, b'#' | b'%') {
             out.push(char::from(*byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            let _ = write!(out, "%{byte:02X}");
         }
     }
     out

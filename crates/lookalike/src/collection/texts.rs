@@ -316,7 +316,7 @@ impl OfSource<'_> {
 }
 
 /// What was a document is refused now.
-fn refused_lost(path: &Path, refused: &Refused) -> Lost {
+pub(crate) fn refused_lost(path: &Path, refused: &Refused) -> Lost {
     let name = shown(path);
     match refused.code {
         "missing" => Lost::Missing(name),
@@ -328,7 +328,8 @@ fn refused_lost(path: &Path, refused: &Refused) -> Lost {
     }
 }
 
-fn source_lost(path: &Path, fault: &SourceFault) -> Lost {
+/// A source that cannot be read now.
+pub(crate) fn source_lost(path: &Path, fault: &SourceFault) -> Lost {
     let name = shown(path);
     match fault {
         SourceFault::NotAgain => Lost::NotKept,
