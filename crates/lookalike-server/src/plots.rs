@@ -16,7 +16,7 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
 /// Room for ticks and the name of the axis.
-const BOTTOM: f64 = 48.0;
+const BOTTOM: f64 = 50.0;
 /// How wide a character of a tick is, about.
 const LETTER: f64 = 6.6;
 
@@ -72,7 +72,7 @@ impl Plot {
     /// Names below the axis, as many as have room.
     fn below(&mut self, names: &[(f64, String)]) {
         let mut free = f64::NEG_INFINITY;
-        let y = self.height - BOTTOM + 17.0;
+        let y = self.height - BOTTOM + 21.0;
         for (x, name) in names.iter().filter(|(_, name)| !name.is_empty()) {
             let half = name.chars().count() as f64 * LETTER / 2.0;
             let at = x.clamp(half, (self.width - half).max(half));
