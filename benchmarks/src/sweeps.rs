@@ -9,27 +9,28 @@ use anyhow::{Context, Result};
 use lookalike::add::add;
 use lookalike::core::recipe::Recipe;
 use lookalike::corpus::inputs::Inputs;
+use lookalike::corpus::read::read_source;
 use lookalike::find::Finder;
 use lookalike::sweeps::{Changes, Followed};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 use crate::collections::{Files, options};
 use crate::corpora::read_text;
 use crate::figures::{Figures, Target};
 
-/// Which sweeps a move counts as found in.
+/// Whether moves are judged.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Moves {
-    /// Those that were recorded, and those whose text is findable.
+    /// They are: how many were recorded, and of how many the text is findable, is known.
     Recorded,
-    /// None is.
+    /// They are not.
     Unrecorded,
 }
 
-/// A collection of files, and what happened in it.
-fn changes(parts: &[&[PathBuf]], files: &Files<'_>) -> Result<(Finder, Changes, TempDir)> {
+/// What happened in a collection of files, added part by part.
+fn changes(parts: &[&[PathBuf]], files: &Files<'_>) -> Result<Changes> {
     let folder = tempfile::tempdir()?;
     let place = folder.path().join("c");
     let options = options(files, &Recipe::default());
@@ -38,8 +39,7 @@ fn changes(parts: &[&[PathBuf]], files: &Files<'_>) -> Result<(Finder, Changes, 
         add(&place, &inputs, &options, &mut |_| {})?;
     }
     let finder = Finder::open(&place, None)?;
-    let changes = Changes::of(&finder, &Followed::of(&finder)?, None)?;
-    Ok((finder, changes, folder))
+    Ok(Changes::of(&finder, &Followed::of(&finder)?, None)?)
 }
 
 /// What is recorded of one interval.
@@ -88,18 +88,25 @@ fn columns<const N: usize>(line: &str) -> Result<[&str; N]> {
         .with_context(|| format!("too few columns: {line}"))
 }
 
-/// The URLs that each sweep of a collection saw.
-fn seen(finder: &Finder) -> Result<BTreeMap<String, BTreeSet<String>>> {
-    let timeline = lookalike::sweeps::Timeline::of(finder.collection())?;
+/// The URLs of each file that have a word, by the day that the file is named after.
+fn seen(files: &Files<'_>) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let options = options(files, &Recipe::default());
     let mut all = BTreeMap::new();
-    for sweep in 0..timeline.sweeps().len() {
+    for source in &Inputs::expand(&files.paths, &options.reading).sources {
         let mut urls = BTreeSet::new();
-        for seen in timeline.pages(sweep) {
-            let entry = finder.collection().entry(seen.doc)?;
-            let (_, url) = finder.collection().strings(seen.doc, &entry)?;
-            urls.insert(url.context("every page has an address")?);
-        }
-        all.insert(timeline.name(sweep).chars().take(10).collect(), urls);
+        read_source(source, &options.reading, &mut |batch| {
+            batch.for_each(&mut |record| {
+                if let Ok(record) = record
+                    && let Ok(document) = record.document(&options.reading)
+                    && !document.tokens(&options.recipe).is_empty()
+                {
+                    urls.extend(record.url.as_deref().map(str::to_owned));
+                }
+            });
+            ControlFlow::Continue(())
+        })?;
+        let name = source.path.file_name().unwrap_or_default();
+        all.insert(name.to_string_lossy().chars().take(10).collect(), urls);
     }
     Ok(all)
 }
@@ -113,9 +120,9 @@ pub fn judge_sweeps(
     moves: Moves,
 ) -> Result<()> {
     let name = files.name;
-    let (finder, told, _folder) = changes(&[&files.paths], files)?;
+    let told = changes(&[&files.paths], files)?;
     let parts: Vec<&[PathBuf]> = files.paths.chunks(1).collect();
-    let (_, apart, _folder) = changes(&parts, files)?;
+    let apart = changes(&parts, files)?;
     figures.count(
         &format!("{name}: sweeps, of so many files in one add"),
         told.sweeps.len(),
@@ -126,7 +133,7 @@ pub fn judge_sweeps(
         usize::from(told != apart),
         Target::Is(0.0),
     );
-    let (recorded, seen) = (recorded(folder)?, seen(&finder)?);
+    let (recorded, seen) = (recorded(folder)?, seen(files)?);
     let day = |name: &str| name.chars().take(10).collect::<String>();
     for (sweeps, interval) in told.sweeps.windows(2).zip(&told.intervals) {
         let days = (day(&sweeps[0].name), day(&sweeps[1].name));

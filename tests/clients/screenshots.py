@@ -9,6 +9,7 @@ from service import Service, demo, is_there
 
 MOST_BYTES = 250_000
 PAGE = "https://docs.example.org/current/queries-with.html"
+CHANGED = "https://mirror.example.org/docs/tutorial.html"
 
 
 def main():
@@ -28,6 +29,8 @@ def main():
             ("cluster", f"/clusters/{cluster['cluster']}", {"viewport": desk}),
             ("pair", f"/pair?a={once}&b={now}", {"viewport": desk}),
             ("lookup", f"/lookup?url={PAGE}", {"viewport": desk}),
+            ("changes", "/changes", {"viewport": desk}),
+            ("history", f"/history?url={CHANGED}", {"viewport": desk}),
         ]:
             with opened(browser, service, **options) as page:
                 page.goto(address)

@@ -12,6 +12,7 @@ from common import CRAWL, add, edited, folder, words
 from service import Service, demo, is_there
 
 OLD = "https://docs.example.org/current/queries-with.html"
+CHANGED = "https://mirror.example.org/docs/tutorial.html"
 
 
 def main():
@@ -27,6 +28,7 @@ def main():
                 check_overview(browser, service, has_script)
                 check_lookup(browser, service, has_script, page_source.decode(), file)
                 check_cluster_and_pair(browser, service, has_script)
+                check_changes(browser, service, has_script)
             check_drop(browser, service)
             check_keyboard(browser, service, page_source.decode())
             check_refusals(browser, service, work)
@@ -119,6 +121,39 @@ def check_cluster_and_pair(browser, service, has_script):
         fits(page)
         check_marks(page)
         check_toggle(page)
+
+
+def check_changes(browser, service, has_script):
+    with opened(browser, service, java_script_enabled=has_script) as page:
+        look(page, "/")
+        page.get_by_role("link", name="Changes").click()
+        fits(page)
+        says(page, "How long pages live", "2020-09-24", "2024-09-26", "What the words mean")
+        plots = page.locator("svg.plot[role=img]")
+        assert plots.count() >= 4, f"{plots.count()} plots"
+        for plot in plots.all():
+            box = plot.bounding_box()
+            assert box["width"] > 250 and box["height"] > 100, box
+            assert plot.get_attribute("aria-label"), "a plot without a name"
+            apart(plot)
+        page.get_by_label("The history of one page").fill(CHANGED)
+        page.get_by_role("button", name="Show").last.click()
+        fits(page)
+        says(page, CHANGED, "first seen", "identical", "changed")
+        assert page.locator("circle.seen").count() == 3, "a dot for each sweep"
+        page.get_by_role("link", name="Compare with the capture before").first.click()
+        check_marks(page)
+
+
+def apart(plot):
+    """No word of a plot runs into another. Words that lean are left out: their boxes are larger than they."""
+    boxes = plot.locator("text:not([transform])").evaluate_all(
+        "(all) => all.map((text) => [text.textContent, text.getBoundingClientRect().toJSON()])")
+    for i, (one, a) in enumerate(boxes):
+        for other, b in boxes[:i]:
+            across = min(a["right"], b["right"]) - max(a["left"], b["left"])
+            down = min(a["bottom"], b["bottom"]) - max(a["top"], b["top"])
+            assert across <= 1 or down <= 3, f"`{one}` and `{other}` run into each other"
 
 
 def check_marks(page):
@@ -298,7 +333,8 @@ def check_everywhere(browser, service, text):
     one, two = members[0]["doc"], members[-1]["doc"]
     addresses = [
         "/", "/clusters", "/clusters?flag=any&host=nowhere.example", f"/clusters/{cluster['cluster']}", f"/documents/{two}",
-        f"/pair?a={one}&b={two}", "/lookup", f"/lookup?doc={one}", "/nothing",
+        f"/pair?a={one}&b={two}", "/lookup", f"/lookup?doc={one}", "/changes", "/changes?host=docs.example.org",
+        f"/history?url={CHANGED}", "/history", "/nothing",
     ]  # fmt: skip
     faults, checked = [], 0
     for viewport in (PHONE, DESK):

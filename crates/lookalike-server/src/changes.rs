@@ -557,17 +557,20 @@ fn curves(changes: &Changes) -> String {
     };
     plots::survival(
         "Which share of pages is still there at which age",
-        words,
-        "share still there",
+        (words, "share still there"),
         &[
             curve("content", &lifetime.by_content),
             curve("address", &lifetime.by_address),
         ],
         unit,
+        if lifetime.is_in_days { 0.0 } else { 1.0 },
     )
 }
 
 fn life_words(survival: &Survival, is_in_days: bool) -> String {
+    if survival.lives == 0 {
+        return "no page began its life here".to_owned();
+    }
     let median = match survival.median() {
         Some((after, by)) => format!(
             "half are gone between {} and {}",

@@ -16,7 +16,7 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
 /// Room for ticks and the name of the axis.
-const BOTTOM: f64 = 48.0;
+const BOTTOM: f64 = 50.0;
 /// How wide a character of a tick is, about.
 const LETTER: f64 = 6.6;
 
@@ -72,7 +72,7 @@ impl Plot {
     /// Names below the axis, as many as have room.
     fn below(&mut self, names: &[(f64, String)]) {
         let mut free = f64::NEG_INFINITY;
-        let y = self.height - BOTTOM + 17.0;
+        let y = self.height - BOTTOM + 21.0;
         for (x, name) in names.iter().filter(|(_, name)| !name.is_empty()) {
             let half = name.chars().count() as f64 * LETTER / 2.0;
             let at = x.clamp(half, (self.width - half).max(half));
@@ -256,21 +256,31 @@ pub(crate) struct Curve {
 const POINTS: usize = 600;
 
 /// Shares that fall with age.
-pub(crate) fn survival(label: &str, along: &str, up: &str, all: &[Curve], unit: f64) -> String {
+///
+/// `unit` is what one of the axis is; it has no finer ticks than `finest`.
+pub(crate) fn survival(
+    label: &str,
+    (along, up): (&str, &str),
+    all: &[Curve],
+    unit: f64,
+    finest: f64,
+) -> String {
     let until = all.iter().map(|curve| curve.until).fold(0.0, f64::max);
-    let until = if until > 0.0 { until } else { 1.0 };
+    // Beyond the last there is room for where each curve ends.
+    let until = 1.07 * if until > 0.0 { until } else { 1.0 };
     let mut plot = Plot::new(label, (WIDE, 360.0), LEFT);
     for quarter in [0.0, 0.25, 0.5, 0.75, 1.0] {
         let y = plot.y(quarter);
         plot.across(y, &format!("{:.0} %", 100.0 * quarter));
     }
     let mut names = Vec::new();
-    for tick in fractions(until / unit) {
+    for tick in fractions(until / unit, finest) {
         let share = tick * unit / until;
         if share <= 1.0 {
             names.push((plot.x(share), short(tick)));
         }
     }
+    let mut ends: Vec<f64> = Vec::new();
     for curve in all {
         let every = curve.steps.len().div_ceil(POINTS).max(1);
         let steps: Vec<[f64; 4]> = curve.steps.iter().copied().step_by(every).collect();
@@ -298,6 +308,20 @@ pub(crate) fn survival(label: &str, along: &str, up: &str, all: &[Curve], unit: 
             drawn(&band),
             drawn(&line(&plot, 1))
         );
+        let share = curve.steps.last().map_or(1.0, |step| step[1]);
+        let (x, y) = (plot.x(curve.until / until), plot.y(share));
+        let _ = write!(
+            plot.out,
+            r#"<circle class="end {class}" cx="{x:.1}" cy="{y:.1}" r="4"/>"#
+        );
+        // Two that end near each other are told one above the other.
+        if ends.iter().all(|end| (end - y).abs() > 1.0) {
+            let crowd = ends.iter().find(|end| (*end - y).abs() < 14.0);
+            let shift = crowd.map_or(0.0, |end| if y < *end { -10.0 } else { 10.0 });
+            let text = format!("{:.0} %", 100.0 * share);
+            plot.text("tick", x + 9.0, y + 4.0 + shift, "start", &text);
+            ends.push(y);
+        }
     }
     let (y, from, to) = (plot.y(0.5), plot.left, WIDE - RIGHT);
     let _ = write!(
@@ -310,14 +334,15 @@ pub(crate) fn survival(label: &str, along: &str, up: &str, all: &[Curve], unit: 
 }
 
 /// Round numbers up to `most`, which may be less than one.
-fn fractions(most: f64) -> Vec<f64> {
+fn fractions(most: f64, finest: f64) -> Vec<f64> {
     let rough = (most / 6.0).max(1e-9);
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0]
         .into_iter()
         .map(|factor| factor * power)
         .find(|step| *step >= rough)
-        .unwrap_or(rough);
+        .unwrap_or(rough)
+        .max(finest);
     (0..=10)
         .map(|i| f64::from(i) * step)
         .take_while(|tick| *tick <= most * 1.000_001)
@@ -464,8 +489,8 @@ pub(crate) struct Dot {
 
 /// A page through time: a dot for each sweep, and how much of the one before is left.
 pub(crate) fn life(label: &str, dots: &[Dot]) -> String {
-    let mut plot = Plot::new(label, (WIDE, 150.0), 24.0);
-    let y = 62.0;
+    let mut plot = Plot::new(label, (WIDE, 124.0), 24.0);
+    let y = 44.0;
     let x_of = |plot: &Plot, dot: &Dot| plot.x(0.02 + 0.96 * dot.place);
     for pair in dots.windows(2) {
         let (from, to) = (x_of(&plot, &pair[0]), x_of(&plot, &pair[1]));
@@ -488,6 +513,7 @@ pub(crate) fn life(label: &str, dots: &[Dot]) -> String {
         );
         let above = match (class, dot.alike) {
             ("gap", _) => "not seen".to_owned(),
+            ("first", _) => "first".to_owned(),
             ("same", _) => "=".to_owned(),
             ("words", _) => "same words".to_owned(),
             (_, Some(alike)) => percent(alike),
@@ -518,15 +544,16 @@ mod tests {
     fn ticks_are_round_and_reach_the_top() {
         assert_eq!(ticks(0.0), [0.0, 1.0]);
         assert_eq!(ticks(3.0), [0.0, 1.0, 2.0, 3.0]);
-        assert_eq!(ticks(1034.0), [0.0, 500.0, 1000.0, 1500.0]);
+        assert_eq!(ticks(1034.0)[4..], [1000.0, 1250.0]);
         for most in 1..2000 {
             let ticks = ticks(f64::from(most));
             assert!(
-                ticks.len() <= 6 && ticks[ticks.len() - 1] >= f64::from(most),
+                ticks.len() <= 7 && ticks[ticks.len() - 1] >= f64::from(most),
                 "{most}"
             );
         }
-        assert_eq!(fractions(9.0), [0.0, 2.0, 4.0, 6.0, 8.0]);
+        assert_eq!(fractions(9.0, 0.0), [0.0, 2.0, 4.0, 6.0, 8.0]);
+        assert_eq!(fractions(2.0, 1.0), [0.0, 1.0, 2.0]);
         assert_eq!(short(0.5), "0.5");
         assert_eq!(short(10.0), "10");
     }

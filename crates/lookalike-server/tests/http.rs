@@ -447,3 +447,61 @@ fn answers_carry_their_policy() {
     assert_eq!(wrong.status, 405);
     assert_eq!(wrong.header("allow"), Some("GET,HEAD,POST"));
 }
+
+#[test]
+fn changes_and_histories_are_told() {
+    let service = Service::start(None);
+    let one = service.get("/changes");
+    assert!(one.body.contains("Changes need two sweeps"), "{}", one.body);
+    let sea =
+        "quite another text about the sea and the ships that went out to it and did not come back";
+    let newer = ROSE.replace("whole wide", "little");
+    service.dated_sweep(
+        &[
+            ("http://a.example/rose", newer.as_str()),
+            ("http://c.example/moved", sea),
+        ],
+        Some(20_000),
+    );
+    // The service looks for a newer generation twice a second.
+    let told = (0..100).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        let told = service.get("/api/v1/changes").json();
+        (told["sweeps"].as_array().map(Vec::len) == Some(2)).then_some(told)
+    });
+    let told = told.expect("two sweeps");
+    let interval = &told["intervals"][0];
+    assert_eq!(
+        (&interval["from"], &interval["to"]),
+        (&"sweep 1".into(), &"2024-10-04".into())
+    );
+    assert_eq!(interval["changed"], 1);
+    assert_eq!(interval["moved_within_host"], 1);
+    assert_eq!(interval["not_visited"], 1);
+    assert_eq!(told["lifetime"]["unit"], "sweeps");
+    let only = service.get("/api/v1/changes?host=c.example").json();
+    assert_eq!(only["intervals"][0]["changed"], 0);
+    assert_eq!(service.get("/api/v1/changes?host=nowhere").status, 404);
+
+    let history = service
+        .get("/api/v1/history?url=http://a.example/rose")
+        .json();
+    assert_eq!(history["captures"][0]["change"], "first");
+    assert_eq!(history["captures"][1]["change"], "changed");
+    assert!(history["captures"][1]["resemblance"]["samples"].as_u64() > Some(10));
+    assert_eq!(service.get("/api/v1/history?url=nobody").status, 404);
+    assert_eq!(service.get("/api/v1/history").status, 400);
+    for page in [
+        "/changes",
+        "/changes?host=c.example",
+        "/history",
+        "/history?url=http://a.example/rose",
+        "/history?url=http://c.example/%3Cb%3E",
+    ] {
+        let page_of = service.get(page);
+        assert_eq!(page_of.status, 200, "{page}: {}", page_of.body);
+        assert!(!page_of.body.contains("<b>"), "{page}");
+        assert!(!page_of.body.contains("style=\""), "{page}");
+    }
+    assert_eq!(service.get("/history?url=nobody").status, 404);
+}

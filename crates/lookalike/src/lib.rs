@@ -8,10 +8,10 @@
 //! ```
 //!
 //! You probably want [`add::add`] and [`collection::Collection`] for more documents than
-//! fit in memory, [`scan::scan`] for a look at some files, or for two texts at hand what [`core`]
-//! offers: [`core::shingle::overlap`] for exact figures, [`core::sketcher::Sketcher`]
-//! for sketches. [`corpus::document::Document`] makes text of bytes, whatever their
-//! charset, and of HTML.
+//! fit in memory, [`sweeps`] for how its pages change, [`scan::scan`] for a look at some
+//! files, or for two texts at hand what [`core`] offers: [`core::shingle::overlap`] for exact
+//! figures, [`core::sketcher::Sketcher`] for sketches. [`corpus::document::Document`] makes
+//! text of bytes, whatever their charset, and of HTML.
 //!
 //! ```
 //! use lookalike::corpus::inputs::Inputs;

@@ -233,37 +233,32 @@ fn lives(lifetime: &Lifetime) -> Vec<Vec<String>> {
         if lifetime.is_in_days {
             duration(age)
         } else {
-            format!("{age:.0} sweeps")
+            let s = if age < 1.5 { "" } else { "s" };
+            format!("{age:.0} sweep{s}")
         }
     };
     let row = |name: &str, survival: &Survival| {
+        if survival.lives == 0 {
+            return cells([name, "0", "0", "-", "-"]);
+        }
         let median = match survival.median() {
-            Some((after, by)) => format!("{} to {}", age(after), age(by)),
-            None => format!("more than {}", age(survival.until)),
+            Some((_, by)) => age(by),
+            None => format!("> {}", age(survival.until)),
         };
-        let band = survival.steps.last().map_or_else(String::new, |step| {
-            let [share, low, high] = [step.survival, step.low, step.high].map(text::percent);
-            format!("{share} ({low} to {high})")
-        });
-        let died = text::count(survival.died);
-        vec![
-            name.to_owned(),
-            text::count(survival.lives),
-            died,
-            median,
-            band,
-        ]
+        let left = survival.steps.last().map_or_else(
+            || text::percent(1.0),
+            |step| {
+                let [share, low, high] = [step.survival, step.low, step.high].map(text::percent);
+                format!("{share} ({} to {high})", low.trim_end_matches(" %"))
+            },
+        );
+        let (pages, died) = (text::count(survival.lives), text::count(survival.died));
+        vec![name.to_owned(), pages, died, median, left]
     };
     vec![
-        cells([
-            "",
-            "pages",
-            "died",
-            "half are gone after",
-            "still there at the end",
-        ]),
+        cells(["", "pages", "died", "half gone by", "left at the end"]),
         row("at their address", &lifetime.by_address),
-        row("wherever they moved", &lifetime.by_content),
+        row("following moves", &lifetime.by_content),
     ]
 }
 

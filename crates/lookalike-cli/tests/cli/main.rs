@@ -8,6 +8,7 @@
 //! | `curve.rs` | tables and drawings |
 //! | `collection.rs` | what a collection tells of itself; pages for shells and readers |
 //! | `dedup.rs` | inputs in, copies and predictions out |
+//! | `through_time.rs` | sweeps and pages through time |
 //! | `bad_input.rs` | a line that says what is wrong, the way out, the exit status; never a panic |
 //!
 //! Most tests are a snapshot of status, standard output and standard error. Names of
@@ -26,6 +27,8 @@ mod dedup;
 mod scan;
 
 mod sketch;
+
+mod through_time;
 
 use std::fs;
 use std::io::Write;

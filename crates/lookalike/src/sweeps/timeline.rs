@@ -123,17 +123,18 @@ impl Timeline {
         &self.sweeps
     }
 
-    /// What a sweep goes by: its date, to the day if it is one, or its place among all.
+    /// What a sweep goes by: the day it began, or the second if another began that day; or
+    /// its place among all.
     pub fn name(&self, sweep: usize) -> String {
-        match self.sweeps[sweep].date {
-            Some(date) => {
-                let text = rfc3339(date);
-                match text.strip_suffix("T00:00:00Z") {
-                    Some(day) => day.to_owned(),
-                    None => text,
-                }
-            }
-            None => format!("sweep {}", sweep + 1),
+        let Some(Timestamp(date)) = self.sweeps[sweep].date else {
+            return format!("sweep {}", sweep + 1);
+        };
+        let day = |date: i64| date.div_euclid(PAUSE);
+        let is_same = |moment: &&Moment| moment.date.is_some_and(|own| day(own.0) == day(date));
+        let text = rfc3339(Timestamp(date));
+        match self.sweeps.iter().filter(is_same).count() {
+            1 => text.get(..10).unwrap_or(&text).to_owned(),
+            _ => text,
         }
     }
 
@@ -514,10 +515,7 @@ mod tests {
                 page("d", "2020-01-04T11:59:58Z", "d1"),
             ],
         );
-        assert_eq!(
-            told(&story),
-            ["2020-01-01T12:00:00Z: a1 b1", "2020-01-03T11:59:59Z: c1 d1"]
-        );
+        assert_eq!(told(&story), ["2020-01-01: a1 b1", "2020-01-03: c1 d1"]);
     }
 
     #[test]
@@ -545,14 +543,14 @@ mod tests {
         let mut within = Story::default();
         within.add(None, &crawl);
         within.add(Some("2020-01-02"), &[page("c", "", "c1")]);
-        assert_eq!(told(&within), ["2020-01-01T06:00:00Z: a1 b1 c1"]);
+        assert_eq!(told(&within), ["2020-01-01: a1 b1 c1"]);
 
         let mut near = Story::default();
         near.add(Some("2020-01-01"), &[page("c", "", "c1")]);
         near.add(None, &crawl);
         assert_eq!(
             told(&near),
-            ["2020-01-01: c1", "2020-01-01T06:00:00Z: a1 b1"]
+            ["2020-01-01T00:00:00Z: c1", "2020-01-01T06:00:00Z: a1 b1"]
         );
     }
 
@@ -639,7 +637,7 @@ mod tests {
                 page("c", "2020-01-01T03:00:00Z", "c1"),
             ],
         );
-        assert_eq!(told(&story), ["2020-01-01T01:00:00Z: a3 b2 c1"]);
+        assert_eq!(told(&story), ["2020-01-01: a3 b2 c1"]);
         let timeline = Timeline::of(&story.collection()).expect("a timeline");
         let moment = timeline.sweeps()[0];
         assert_eq!((moment.pages, moment.captures), (3, 8));
