@@ -149,9 +149,8 @@ mod tests {
 
     #[test]
     fn the_curve_is_that_computed_by_hand() {
-        // 6-MP arm of the leukaemia trial that Kaplan–Meier is taught with (Freireich 1963):
-        // 21 patients, 9 relapses; survival and Greenwood's standard errors as printed in
-        // Collett, "Modelling Survival Data", and by every statistics package.
+        // 21 lives, 9 of which ended. By hand: 18/21, then times 16/17, 14/15, 11/12, 10/11,
+        // 6/7, 5/6; the error is the share times the root of the sum of d / (n (n − d)).
         let all = [
             (6, D),
             (6, D),
