@@ -130,8 +130,11 @@ fn cpu() -> f64 {
     Duration::from_nanos(clock::now()).as_secs_f64()
 }
 
+/// Addresses, and what speaks for each.
+type Places = Vec<(String, Evidence)>;
+
 /// What speaks for each place of every page that vanished.
-pub fn traced(site: &Path) -> Result<Vec<(Vanished, Vec<(String, Evidence)>)>> {
+pub fn traced(site: &Path) -> Result<Vec<(Vanished, Places)>> {
     let mut traced = Vec::new();
     let all = vanished(site)?;
     let sweeps = sweeps(site)?;
@@ -223,6 +226,7 @@ pub fn judge_lost(figures: &mut Figures, site: &Path, name: &str) -> Result<()> 
         bin.1 += best.confidence;
         bin.2 += u32::from(place(page, said) == 0);
     }
+    let (mut all, mut off) = (0.0, 0.0);
     for (number, (count, sum, right)) in bins.iter().enumerate() {
         let mean = sum / f64::from((*count).max(1));
         let name = format!(
@@ -232,7 +236,19 @@ pub fn judge_lost(figures: &mut Figures, site: &Path, name: &str) -> Result<()> 
             100.0 * mean,
         );
         let share = f64::from(*right) / f64::from((*count).max(1));
-        figures.share(&name, share, Target::Within(mean - 0.2, mean + 0.2));
+        all += f64::from(*count);
+        off += f64::from(*count) * (share - mean).abs();
+        // Chance alone moves a share by two standard errors.
+        let chance = 2.0 * (mean * (1.0 - mean) / f64::from((*count).max(1))).sqrt();
+        let low = (mean - 0.1 - chance).max(0.0);
+        let high = (mean + 0.1 + chance).min(1.0);
+        figures.share(&name, share, Target::Within(low, high));
     }
+    figures.number(
+        &format!("{name}: how far confidence is off, on average"),
+        off / all,
+        3,
+        Target::AtMost(0.08),
+    );
     Ok(())
 }

@@ -49,7 +49,7 @@ struct Recorded {
     changed: BTreeSet<String>,
     moved: BTreeSet<String>,
     gone: BTreeSet<String>,
-    /// Of what disappeared, pages whose text half is somewhere.
+    /// Of what disappeared, pages that some page resembles by half.
     findable: BTreeSet<String>,
 }
 
@@ -70,9 +70,8 @@ fn recorded(folder: &Path) -> Result<BTreeMap<Days, Recorded>> {
         set.insert(url.to_owned());
     }
     for line in read_text(&folder.join("lost_oracle.tsv"))?.lines().skip(1) {
-        let [from, to, url, _, _, _, _, _, resemblance, _, contained] = columns(line)?;
-        let share = |text: &str| text.parse().unwrap_or(0.0);
-        if f64::max(share(resemblance), share(contained)) >= 0.5 {
+        let [from, to, url, _, _, _, _, _, resemblance] = columns(line)?;
+        if resemblance.parse().unwrap_or(0.0) >= 0.5 {
             let interval = all.entry((from.to_owned(), to.to_owned())).or_default();
             interval.findable.insert(url.to_owned());
         }
@@ -88,7 +87,7 @@ fn columns<const N: usize>(line: &str) -> Result<[&str; N]> {
         .with_context(|| format!("too few columns: {line}"))
 }
 
-/// The URLs of each file that have a word, by the day that the file is named after.
+/// The URLs of each file, by the day that the file is named after.
 fn seen(files: &Files<'_>) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let options = options(files, &Recipe::default());
     let mut all = BTreeMap::new();
@@ -96,10 +95,7 @@ fn seen(files: &Files<'_>) -> Result<BTreeMap<String, BTreeSet<String>>> {
         let mut urls = BTreeSet::new();
         read_source(source, &options.reading, &mut |batch| {
             batch.for_each(&mut |record| {
-                if let Ok(record) = record
-                    && let Ok(document) = record.document(&options.reading)
-                    && !document.tokens(&options.recipe).is_empty()
-                {
+                if let Ok(record) = record {
                     urls.extend(record.url.as_deref().map(str::to_owned));
                 }
             });
@@ -111,8 +107,7 @@ fn seen(files: &Files<'_>) -> Result<BTreeMap<String, BTreeSet<String>>> {
     Ok(all)
 }
 
-/// Every interval of a corpus of dated sweeps, judged. Pages without a word are no
-/// documents: they are left out of what is expected.
+/// Every interval of a corpus of dated sweeps, judged.
 pub fn judge_sweeps(
     figures: &mut Figures,
     folder: &Path,
@@ -141,32 +136,22 @@ pub fn judge_sweeps(
             .get(&days)
             .context("an interval that is recorded")?;
         let (before, after) = (&seen[&days.0], &seen[&days.1]);
-        // A page that has no word in one of the two sweeps was not seen there.
-        let both = |set: &BTreeSet<String>| {
-            let there = set.intersection(before);
-            there.filter(|url| after.contains(*url)).count()
-        };
-        let one = |set: &BTreeSet<String>| set.intersection(before).count();
         let row = |what: &str| format!("{name}, {} to {}: {what}", days.0, days.1);
         let exact = |number: usize| Target::Is(number as f64);
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let fates = &interval.fates;
-        let unchanged = both(&expected.unchanged);
+        let (unchanged, changed) = (expected.unchanged.len(), expected.changed.len());
         figures.count(&row("unchanged"), count(fates.unchanged), exact(unchanged));
-        let changed = both(&expected.changed);
         figures.count(&row("changed"), count(fates.changed), exact(changed));
         let born = after.difference(before).count();
         figures.count(&row("born"), count(fates.born), exact(born));
         let elsewhere = count(fates.moved_within_host + fates.moved_between_hosts);
-        // Those that are wordless in the later sweep are gone from it as well.
-        let wordless = one(&expected.unchanged) + one(&expected.changed) - unchanged - changed;
-        let vanished = one(&expected.moved) + one(&expected.gone) + wordless;
         figures.count(
             &row("moved and died"),
             elsewhere + count(fates.died),
-            exact(vanished),
+            exact(expected.moved.len() + expected.gone.len()),
         );
-        let (findable, on_record) = (one(&expected.findable), one(&expected.moved));
+        let (findable, on_record) = (expected.findable.len(), expected.moved.len());
         let target = match moves {
             Moves::Recorded => Target::Within(
                 findable.min(on_record) as f64,

@@ -87,14 +87,14 @@ pub(super) async fn page(
 fn shown(snapshot: &Snapshot, url: &str) -> Result<Shown, Refusal> {
     let trail = snapshot.trail()?;
     let timeline = &trail.timeline;
-    let told = Told::of(&snapshot.finder, &timeline, url)?.ok_or_else(|| unknown(url))?;
+    let told = Told::of(&snapshot.finder, timeline, url)?.ok_or_else(|| unknown(url))?;
     let docs = told.captures.iter().map(|row| row.doc);
     let earlier = std::iter::once(None).chain(docs.clone().map(Some));
     let before = docs
         .zip(earlier)
         .map(|(doc, before)| before.filter(|before| *before != doc));
     let before = before.collect();
-    let drawn = draw(&told, &timeline);
+    let drawn = draw(&told, timeline);
     Ok(Shown {
         told,
         drawn,

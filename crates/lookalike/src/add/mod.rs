@@ -396,6 +396,7 @@ pub(crate) fn add_in(
         generation,
         base,
         documents: written.documents,
+        blanks: written.blanks,
         date: options.date.map(|date| date.0),
         reading: StoredReading::new(&options.reading),
         mimes: written.mimes,

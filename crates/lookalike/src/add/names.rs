@@ -27,6 +27,8 @@ pub(crate) enum What {
     Again(Target),
     /// A revisit of something never seen.
     Lost,
+    /// A capture without a word.
+    Blank,
 }
 
 /// How a document is a copy.
@@ -96,6 +98,7 @@ impl Verdicts {
             }
             What::Again(target) => (6, target),
             What::Lost => (7, Target::New(entry)),
+            What::Blank => (8, Target::New(entry)),
         };
         let (is_older, number) = match target {
             Target::Older(doc) => (0x80, doc),
@@ -125,6 +128,7 @@ impl Verdicts {
             2 => copy(Grade::Lexical),
             3 => copy(Grade::Shingle),
             6 => What::Again(target),
+            8 => What::Blank,
             _ => What::Lost,
         }
     }
@@ -135,7 +139,7 @@ impl Verdicts {
 
     /// Whether a record is a new document.
     pub(crate) fn is_document(&self, entry: u32) -> bool {
-        !matches!(self.get(entry), What::Again(_) | What::Lost)
+        !matches!(self.get(entry), What::Again(_) | What::Lost | What::Blank)
     }
 }
 
@@ -189,6 +193,10 @@ pub(crate) fn judge_names(
                         payload: entry.payload,
                     });
                 }
+                continue;
+            }
+            if entry.is_blank() {
+                verdicts.set(number - 1, What::Blank);
                 continue;
             }
             let part = entry.sketch_name.checked_shr(128 - bits).unwrap_or(0);

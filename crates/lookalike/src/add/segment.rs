@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::captures::Captures;
 use super::intake::{Bodies, Intake};
-use super::names::{Target, Verdicts, What};
+use super::names::{CopyOf, Target, Verdicts, What};
 use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind};
 use crate::collection::entry::{Capture, Entry, Flag, Grade, SketchHead};
 use crate::collection::file_name;
@@ -41,6 +41,8 @@ impl Files<'_> {
 /// What is known of the new documents, written.
 pub(crate) struct Written {
     pub(crate) documents: u32,
+    /// Captures without a word.
+    pub(crate) blanks: u32,
     pub(crate) files: Vec<FileEntry>,
     pub(crate) counts: Counts,
     /// Media types, by number.
@@ -104,6 +106,24 @@ pub(crate) fn base_after(older: &[Segment]) -> u32 {
     older.last().map_or(0, |last| last.base + last.documents)
 }
 
+/// Captures without a word: a file if there are any.
+#[derive(Default)]
+struct Blanks {
+    file: Option<BlockWriter>,
+    count: u32,
+}
+
+impl Blanks {
+    fn push(&mut self, files: &Files<'_>, entry: Entry) -> Result<(), StorageError> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(files.create("blanks", FileKind::Documents)?),
+        };
+        self.count += 1;
+        file.append_record(entry)
+    }
+}
+
 /// Writes the documents of a sweep, and hands their samples to `partitions`.
 pub(crate) fn write_documents(
     files: &Files<'_>,
@@ -122,6 +142,7 @@ pub(crate) fn write_documents(
     let mut sketches = files.create("sketches", FileKind::Sketches)?;
     let mut places = files.create("places", FileKind::Lookup)?;
     let mut mimes = Vec::new();
+    let mut blanks = Blanks::default();
     let mut counts = Counts::default();
     let mut next = base;
     let mut entries = intake.heads(files.storage);
@@ -148,6 +169,12 @@ pub(crate) fn write_documents(
                     .or_insert(0) += 1;
                 continue;
             }
+            What::Blank => {
+                entry.strings = strings.position();
+                strings.append(names)?;
+                blanks.push(files, entry)?;
+                continue;
+            }
             What::Again(target) => {
                 counts.again += 1;
                 captures.push(Capture::of(numbers.doc(target), &entry))?;
@@ -164,17 +191,7 @@ pub(crate) fn write_documents(
                 }
             }
             What::Copy(copy) => {
-                let counted = match copy.grade {
-                    Grade::Identical => &mut counts.identical,
-                    Grade::Lexical => &mut counts.lexical,
-                    _ => &mut counts.shingle,
-                };
-                *counted += 1;
-                entry.grade = copy.grade as u8;
-                entry.copy_of = numbers.doc(copy.first);
-                if !copy.has_tokens_of_first {
-                    entry.set(Flag::Apart);
-                }
+                mark_copy(&mut entry, &copy, &numbers, &mut counts);
                 if entry.has(Flag::Revisit) {
                     revisits.push((next, copy.first));
                 }
@@ -200,19 +217,38 @@ pub(crate) fn write_documents(
         documents = fill_in(files, &documents, base, &revisits, older)?;
     }
     counts.versions = 0;
+    let mut written = vec![
+        documents,
+        strings.finish()?,
+        heads.finish()?,
+        sketches.finish()?,
+        captures.write(files.create("captures", FileKind::Captures)?)?,
+        places.finish()?,
+    ];
+    let blank_count = blanks.count;
+    written.extend(blanks.file.map(BlockWriter::finish).transpose()?);
     Ok(Written {
         documents: next - base,
-        files: vec![
-            documents,
-            strings.finish()?,
-            heads.finish()?,
-            sketches.finish()?,
-            captures.write(files.create("captures", FileKind::Captures)?)?,
-            places.finish()?,
-        ],
+        blanks: blank_count,
+        files: written,
         counts,
         mimes,
     })
+}
+
+/// Notes and counts how a document is a copy.
+fn mark_copy(entry: &mut Entry, copy: &CopyOf, numbers: &Numbers, counts: &mut Counts) {
+    let counted = match copy.grade {
+        Grade::Identical => &mut counts.identical,
+        Grade::Lexical => &mut counts.lexical,
+        _ => &mut counts.shingle,
+    };
+    *counted += 1;
+    entry.grade = copy.grade as u8;
+    entry.copy_of = numbers.doc(copy.first);
+    if !copy.has_tokens_of_first {
+        entry.set(Flag::Apart);
+    }
 }
 
 /// A bit of a document's number is used to mark the first of a group.

@@ -276,6 +276,14 @@ fn sketch_batches(
 }
 
 impl Sketched {
+    /// Adds an entry; its samples are there already.
+    fn push(&mut self, entry: Entry, strings: [Option<&str>; 3]) {
+        for text in strings.into_iter().flatten() {
+            self.bodies.extend_from_slice(text.as_bytes());
+        }
+        self.entries.push(entry);
+    }
+
     fn refuse(&mut self, refused: Refused) {
         self.tally.refuse(&refused);
         self.refused.push(refused);
@@ -420,6 +428,12 @@ impl<'a> Worker<'a> {
                     Ok(known) => self.recent.add(key, known),
                     Err(why) => {
                         out.refuse(refused(&why));
+                        // That a page was there without a word is known all the same.
+                        if matches!(why, Unusable::NoTokens) && url.is_some() {
+                            (entry.body_len, entry.bytes_name) = (body_len, name);
+                            entry.set(Flag::Short);
+                            out.push(entry, [id, url, Some(mime)]);
+                        }
                         return;
                     }
                 },
@@ -452,10 +466,7 @@ impl<'a> Worker<'a> {
         }
         out.tally.read += 1;
         out.tally.dates_unreadable += u64::from(entry.has(Flag::DateUnreadable));
-        out.bodies.extend_from_slice(id.unwrap_or("").as_bytes());
-        out.bodies.extend_from_slice(url.unwrap_or("").as_bytes());
-        out.bodies.extend_from_slice(mime.as_bytes());
-        out.entries.push(entry);
+        out.push(entry, [id, url, Some(mime)]);
     }
 }
 

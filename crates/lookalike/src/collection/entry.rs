@@ -99,6 +99,9 @@ pub enum Flag {
     Apart = 128,
 }
 
+/// From this number on they are not of documents, but of captures without a word.
+pub const BLANK: u32 = 1 << 31;
+
 /// What is known of one document.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Entry {
@@ -165,6 +168,11 @@ impl Facts {
 }
 
 impl Entry {
+    /// Whether it is of a capture without a word: no document, but its page was there.
+    pub fn is_blank(&self) -> bool {
+        self.tokens == 0 && !self.has(Flag::Revisit)
+    }
+
     /// Whether a flag is set.
     pub fn has(&self, flag: Flag) -> bool {
         self.flags & flag as u8 != 0

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lookalike_core::recipe::{Recipe, SketchKind};
 use lookalike_core::seed::Key;
 
-use super::entry::{Capture, Entry, Flag};
+use super::entry::{BLANK, Capture, Entry, Flag};
 use super::manifest::{self, Manifest};
 use super::segment::{Segment, StoredSource};
 use super::sketches::{SketchFile, Sketches};
@@ -145,14 +145,39 @@ impl Collection {
         }
     }
 
-    /// The sweep that a document came with.
+    /// The sweep that a document came with, or a capture without a word.
     pub fn sweep_of(&self, doc: u32) -> usize {
+        if doc >= BLANK {
+            return self.blank_place(doc).0;
+        }
         let after = self.segments.partition_point(|segment| segment.base <= doc);
         after.saturating_sub(1)
     }
 
-    /// What is known of a document.
+    /// The sweep that a capture without a word came with, and its place there.
+    fn blank_place(&self, blank: u32) -> (usize, u32) {
+        let mut index = blank - BLANK;
+        let sweeps = &self.state().sweeps;
+        for (number, sweep) in sweeps.iter().enumerate() {
+            match index.checked_sub(sweep.blanks) {
+                Some(rest) => index = rest,
+                None => return (number, index),
+            }
+        }
+        (sweeps.len().saturating_sub(1), u32::MAX)
+    }
+
+    /// How many captures without a word there are: numbers from [`BLANK`] on.
+    pub fn blanks(&self) -> u32 {
+        self.state().sweeps.iter().map(|sweep| sweep.blanks).sum()
+    }
+
+    /// What is known of a document, or of a capture without a word.
     pub fn entry(&self, doc: u32) -> Result<Entry, StorageError> {
+        if doc >= BLANK {
+            let (sweep, index) = self.blank_place(doc);
+            return self.segments[sweep].blank(index);
+        }
         self.segments[self.sweep_of(doc)].entry(doc)
     }
 

@@ -53,6 +53,8 @@ pub struct Segment {
     sources: BlockReader,
     /// The texts of its documents, if they are kept.
     pub(crate) kept: Option<Kept>,
+    /// Its captures without a word, if there are any.
+    blanks: Option<BlockReader>,
     /// Where the line of every [`LINES`]th source begins, once it was asked for.
     lines: OnceLock<Vec<u64>>,
 }
@@ -82,6 +84,11 @@ impl Segment {
         } else {
             None
         };
+        let blanks = if sweep.blanks > 0 {
+            Some(BlockReader::open(storage, entry("blanks")?)?)
+        } else {
+            None
+        };
         Ok(Segment {
             base: sweep.base,
             documents: sweep.documents,
@@ -94,6 +101,7 @@ impl Segment {
             captures: BlockReader::open(storage, entry("captures")?)?,
             sources: BlockReader::open(storage, entry("sources")?)?,
             kept,
+            blanks,
             lines: OnceLock::new(),
         })
     }
@@ -102,6 +110,14 @@ impl Segment {
     pub fn entry(&self, doc: u32) -> Result<Entry, StorageError> {
         let index = doc.checked_sub(self.base).map(u64::from);
         self.entries.record(index.unwrap_or(u64::MAX))
+    }
+
+    /// What is known of a capture without a word, by its place among those of this sweep.
+    pub(crate) fn blank(&self, index: u32) -> Result<Entry, StorageError> {
+        match &self.blanks {
+            Some(blanks) => blanks.record(u64::from(index)),
+            None => self.entries.record(u64::MAX), // damage, as of any number beyond the end
+        }
     }
 
     /// All of them, in order.

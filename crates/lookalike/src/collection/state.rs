@@ -38,6 +38,9 @@ pub struct Sweep {
     pub base: u32,
     /// How many documents it has.
     pub documents: u32,
+    /// How many captures without a word it has.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blanks: u32,
     /// Its date, in seconds since 1970, if it was given one.
     pub date: Option<i64>,
     /// How its documents were read, so that they can be read again.
@@ -51,6 +54,11 @@ pub struct Sweep {
     pub keeps_text: bool,
     /// What became of what was read.
     pub counts: Counts,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Media types that a sweep tells apart. The web has some forty that are text; a manifest

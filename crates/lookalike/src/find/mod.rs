@@ -385,7 +385,9 @@ impl Finder {
         let class = entry.copy_of;
         let sketches = &self.sketches[self.collection.sweep_of(class)];
         let mut samples = Vec::new();
-        sketches.samples(class, &mut samples)?;
+        if !entry.is_blank() {
+            sketches.samples(class, &mut samples)?;
+        }
         // What is in the collection resembles itself, and leaves no doubt.
         let all = match reread {
             Reread::Always => self.truth().sets(&[doc])?.remove(&doc),
@@ -395,7 +397,7 @@ impl Finder {
             bytes_name: Some(entry.bytes_name),
             tokens_name: entry.tokens_name,
             sketch_name: entry.sketch_name,
-            level: sketches.head(class)?.level(),
+            level: entry.sketch.level(),
             samples,
             all: all.map(Vec::from),
             reread,
@@ -405,12 +407,20 @@ impl Finder {
     /// What the sketches of two documents of the collection have in common.
     pub fn pair(&self, a: u32, b: u32) -> Result<Pair, StorageError> {
         let query = self.query_of(a, Reread::Never)?;
-        let class = self.collection.entry(b)?.copy_of;
+        let entry = self.collection.entry(b)?;
+        if entry.is_blank() {
+            let of_a = count(query.samples.len());
+            return Ok(Pair {
+                a,
+                ..pair(b, 0, of_a, 0, Basis::Exact)
+            });
+        }
+        let class = entry.copy_of;
         let mut samples = Vec::new();
         self.sketches[self.collection.sweep_of(class)].samples(class, &mut samples)?;
         let met = query.common(&samples, self.recipe.sketch);
-        let pair = self.judge(&query, class, met, &mut samples)?;
-        Ok(Pair { a, b, ..pair })
+        let judged = self.judge(&query, class, met, &mut samples)?;
+        Ok(Pair { a, b, ..judged })
     }
 
     /// What two documents of the collection have in common, by their sketches. Microseconds.

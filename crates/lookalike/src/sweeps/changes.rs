@@ -767,6 +767,27 @@ mod tests {
     }
 
     #[test]
+    fn a_page_without_a_word_was_there_all_the_same() {
+        let (a, b, blank) = (text("a"), text("b"), "?!".to_owned());
+        let story = years(&[
+            &[("a", &a), ("b", &b)],
+            &[("a", &blank), ("b", &b)],
+            &[("a", &blank), ("b", &b)],
+            &[("a", &a), ("b", &b)],
+            &[("b", &b)],
+        ]);
+        let told = changes(&story, None);
+        let fates = |interval: usize| {
+            let fates = told.intervals[interval].fates;
+            (fates.unchanged, fates.changed, fates.born, fates.died)
+        };
+        assert_eq!(fates(0), (1, 1, 0, 0));
+        assert_eq!(fates(1), (2, 0, 0, 0));
+        assert_eq!(fates(2), (1, 1, 0, 0));
+        assert_eq!(fates(3), (1, 0, 0, 1));
+    }
+
+    #[test]
     fn pages_that_swap_places_are_kept_and_changed() {
         let (a, b) = (text("a"), text("b"));
         let story = years(&[&[("a", &a), ("b", &b)], &[("a", &b), ("b", &a)]]);

@@ -38,13 +38,12 @@ impl Followed {
         for from in 0..trail.timeline.sweeps().len().saturating_sub(1) {
             let vanished = trail.timeline.vanished(from, from + 1);
             let found = trail.moves(finder, from, from + 1, &vanished)?;
-            let moved = vanished.into_iter().zip(found);
-            let moved: Vec<(Seen, Move)> =
-                moved.filter_map(|(seen, to)| Some((seen, to?))).collect();
-            let mut there: Vec<u64> = moved.iter().map(|(_, to)| to.key).collect();
+            let both = vanished.into_iter().zip(found);
+            let gone: Vec<(Seen, Move)> = both.filter_map(|(seen, to)| Some((seen, to?))).collect();
+            let mut there: Vec<u64> = gone.iter().map(|(_, to)| to.key).collect();
             there.sort_unstable();
             there.dedup();
-            moves.push(moved);
+            moves.push(gone);
             all_targets.extend_from_slice(&there);
             targets.push(there);
         }

@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 
 use super::timeline::Timeline;
 use crate::collection::Collection;
+use crate::collection::entry::BLANK;
 use crate::storage::StorageError;
 
 /// The host of an address: what stands between `//` and the path, without user and port.
@@ -40,6 +41,8 @@ pub struct Hosts {
     names: Vec<String>,
     /// By document.
     of_docs: Vec<u32>,
+    /// By capture without a word.
+    of_blanks: Vec<u32>,
     /// For each sweep, a bit for each host.
     visited: Vec<Vec<u64>>,
 }
@@ -52,21 +55,29 @@ impl Hosts {
     pub fn of(collection: &Collection, timeline: &Timeline) -> Result<Hosts, StorageError> {
         let mut hosts = Hosts::default();
         let mut numbers: HashMap<String, u32> = HashMap::new();
+        let mut number = |names: &mut Vec<String>, url: Option<&str>| {
+            url.and_then(host_of).map_or(NONE, |host| {
+                let name = host.to_ascii_lowercase();
+                *numbers.entry_ref(&name).or_insert_with(|| {
+                    names.push(name.clone());
+                    u32::try_from(names.len() - 1).unwrap_or(NONE)
+                })
+            })
+        };
         for (add, brought) in collection.state().sweeps.iter().enumerate() {
             let mut entries = collection.entries(add)?;
             let mut doc = brought.base;
             while let Some(entry) = entries.next_record()? {
                 let (_, url) = collection.strings(doc, &entry)?;
-                let host = url.as_deref().and_then(host_of);
-                hosts.of_docs.push(host.map_or(NONE, |host| {
-                    let name = host.to_ascii_lowercase();
-                    *numbers.entry_ref(&name).or_insert_with(|| {
-                        hosts.names.push(name.clone());
-                        u32::try_from(hosts.names.len() - 1).unwrap_or(NONE)
-                    })
-                }));
+                let host = number(&mut hosts.names, url.as_deref());
+                hosts.of_docs.push(host);
                 doc += 1;
             }
+        }
+        for blank in BLANK..BLANK + collection.blanks() {
+            let (_, url) = collection.strings(blank, &collection.entry(blank)?)?;
+            let host = number(&mut hosts.names, url.as_deref());
+            hosts.of_blanks.push(host);
         }
         for sweep in 0..timeline.sweeps().len() {
             let mut bits = vec![0_u64; hosts.names.len().div_ceil(64)];
@@ -92,10 +103,11 @@ impl Hosts {
 
     /// The number of a document's host; nothing for a document without a URL.
     pub fn of_doc(&self, doc: u32) -> Option<u32> {
-        self.of_docs
-            .get(doc as usize)
-            .copied()
-            .filter(|&host| host != NONE)
+        let host = match doc.checked_sub(BLANK) {
+            Some(blank) => self.of_blanks.get(blank as usize),
+            None => self.of_docs.get(doc as usize),
+        };
+        host.copied().filter(|&host| host != NONE)
     }
 
     /// A host's name, in lower case.

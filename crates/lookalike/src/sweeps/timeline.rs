@@ -32,6 +32,7 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 
 use crate::collection::Collection;
+use crate::collection::entry::BLANK;
 use crate::collection::entry::{self, Entry};
 use crate::corpus::date::rfc3339;
 use crate::corpus::record::Timestamp;
@@ -87,7 +88,7 @@ impl Timeline {
     /// Reads all captures of a collection.
     pub fn of(collection: &Collection) -> Result<Timeline, StorageError> {
         let calendar = Calendar::of(collection)?;
-        let keys = keys_of(collection)?;
+        let keys = Keys::of(collection)?;
         let mut sweeps = calendar.moments();
         let mut pages = vec![Vec::new(); sweeps.len()];
         let mut undated = 0;
@@ -95,7 +96,7 @@ impl Timeline {
             Some(sweep) => {
                 sweeps[sweep].captures += 1;
                 pages[sweep].push(Seen {
-                    key: keys[capture.doc as usize],
+                    key: keys.get(capture.doc),
                     doc: capture.doc,
                 });
             }
@@ -250,21 +251,44 @@ fn each_capture(
             }
         }
     }
+    for blank in BLANK..BLANK + collection.blanks() {
+        let add = collection.sweep_of(blank);
+        each(Capture::first(add, blank, &collection.entry(blank)?));
+    }
     Ok(())
 }
 
-/// What each document goes by.
-fn keys_of(collection: &Collection) -> Result<Vec<u64>, StorageError> {
-    let mut keys = Vec::with_capacity(collection.documents() as usize);
-    collection.each_entry(|_, entry| keys.push(entry.key))?;
-    Ok(keys)
+/// What each document goes by, and each capture without a word.
+struct Keys {
+    docs: Vec<u64>,
+    blanks: Vec<u64>,
+}
+
+impl Keys {
+    fn of(collection: &Collection) -> Result<Keys, StorageError> {
+        let mut docs = Vec::with_capacity(collection.documents() as usize);
+        collection.each_entry(|_, entry| docs.push(entry.key))?;
+        let blanks = BLANK..BLANK + collection.blanks();
+        let blanks = blanks.map(|blank| Ok(collection.entry(blank)?.key));
+        Ok(Keys {
+            docs,
+            blanks: blanks.collect::<Result<_, StorageError>>()?,
+        })
+    }
+
+    fn get(&self, doc: u32) -> u64 {
+        match doc.checked_sub(BLANK) {
+            Some(blank) => self.blanks[blank as usize],
+            None => self.docs[doc as usize],
+        }
+    }
 }
 
 /// Of pages that one sweep saw as two documents or more, only the last is kept.
 fn keep_last(
     collection: &Collection,
     calendar: &Calendar,
-    keys: &[u64],
+    keys: &Keys,
     pages: &mut [Vec<Seen>],
 ) -> Result<(), StorageError> {
     // When, and where in order of reading, and what it was then.
@@ -280,7 +304,7 @@ fn keep_last(
         let Some(sweep) = calendar.sweep(capture) else {
             return;
         };
-        if let Some(last) = last.get_mut(&(sweep, keys[capture.doc as usize])) {
+        if let Some(last) = last.get_mut(&(sweep, keys.get(capture.doc))) {
             *last = (*last).max(Some((calendar.order(capture), capture.doc)));
         }
     })?;

@@ -23,7 +23,8 @@ use super::address::Address;
 use super::hosts::Hosts;
 use super::timeline::Timeline;
 use crate::collection::Collection;
-use crate::find::{Finder, Pages, Reread, Shares};
+use crate::collection::entry::BLANK;
+use crate::find::{Finder, Pages, Query, Reread, Shares};
 use crate::pairs::{Basis, Measure, Pair};
 use crate::storage::StorageError;
 
@@ -267,7 +268,8 @@ impl Trail {
         let none = Bits(vec![0; self.page_of.len().div_ceil(64)]);
         let (mut docs, mut classes) = (none.clone(), none);
         for sweep in sweeps {
-            for seen in self.timeline.pages(sweep) {
+            let pages = self.timeline.pages(sweep).iter();
+            for seen in pages.filter(|seen| seen.doc < BLANK) {
                 docs.set(seen.doc);
                 classes.set(seen.doc);
             }
@@ -298,26 +300,76 @@ impl Trail {
         (later, after): (Range<usize>, &Docs),
         pages: &mut Pages<'_>,
     ) -> Result<Vec<Trace>, StorageError> {
-        let collection = finder.collection();
-        let kind = finder.recipe().sketch;
         let query = finder.query_of(doc, Reread::Never)?;
+        let page = self.page_of.get(doc as usize).copied();
+        let Some(page) = page.filter(|_| !query.all_samples().is_empty()) else {
+            return Ok(Vec::new()); // without a word, it may be anywhere
+        };
         let is_wanted = |class| after.classes.has(class) || before.classes.has(class);
         let shares = finder.shares(query.all_samples(), pages, is_wanted)?;
-        let mut samples = Vec::new();
-        let own_page = self.page_of[doc as usize];
+        let lost = Lost {
+            finder,
+            query,
+            shares,
+            page,
+            address: address(finder.collection(), doc)?,
+            from,
+            before,
+        };
+        let candidates = self.candidates(&lost, after)?;
+        let mut traces: Vec<Trace> = Vec::with_capacity(candidates.len());
+        for one in &candidates {
+            let key = finder.collection().entry(one.doc)?.key;
+            let sweep = later
+                .clone()
+                .find(|sweep| self.timeline.at(*sweep, key) == Some(one.doc));
+            let (pair, evidence) = self.evidence_of(&lost, one, key, pages)?;
+            traces.push(Trace {
+                doc: one.doc,
+                sweep: sweep.unwrap_or(later.start),
+                evidence,
+                rivals: 0,
+                pair,
+                kind: finder.recipe().sketch,
+            });
+        }
+        let ranks: Vec<f64> = traces.iter().map(|trace| trace.evidence.rank()).collect();
+        for (number, trace) in traces.iter_mut().enumerate() {
+            let others = candidates.iter().zip(&ranks).filter(|(other, rank)| {
+                other.class != candidates[number].class && (*rank - ranks[number]).abs() <= TIE
+            });
+            let mut texts: Vec<u32> = others.map(|(other, _)| other.class).collect();
+            texts.sort_unstable();
+            texts.dedup();
+            trace.rivals = u32::try_from(texts.len()).unwrap_or(u32::MAX);
+        }
+        let order = |x: &Trace, y: &Trace| {
+            let rank = y.evidence.rank().total_cmp(&x.evidence.rank());
+            rank.then(x.sweep.cmp(&y.sweep)).then(x.doc.cmp(&y.doc))
+        };
+        traces.sort_by(order);
+        Ok(traces)
+    }
 
-        // Of each page, the document that has the most of this one.
+    /// Of the pages that share the most with a lost one, the document that shares the most.
+    fn candidates(&self, lost: &Lost<'_>, after: &Docs) -> Result<Vec<Candidate>, StorageError> {
+        let Lost {
+            finder,
+            query,
+            shares,
+            ..
+        } = lost;
+        let kind = finder.recipe().sketch;
+        let mut samples = Vec::new();
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut trouble = None;
         shares.each(|class, count, weight| {
-            let mut there = self
-                .class(class)
-                .filter(|doc| after.docs.has(*doc))
-                .peekable();
+            let there = self.class(class).filter(|doc| after.docs.has(*doc));
+            let mut there = there.peekable();
             if trouble.is_some() || there.peek().is_none() {
                 return;
             }
-            let pair = match finder.judge(&query, class, count, &mut samples) {
+            let pair = match finder.judge(query, class, count, &mut samples) {
                 Ok(pair) => pair,
                 Err(error) => {
                     trouble = Some(error);
@@ -341,110 +393,90 @@ impl Trail {
             return Err(error);
         }
         candidates.sort_by(|x, y| y.hope.total_cmp(&x.hope).then(x.doc.cmp(&y.doc)));
-        let mut taken: hashbrown::HashSet<u32> = [own_page].into_iter().collect();
+        let mut taken: hashbrown::HashSet<u32> = [lost.page].into_iter().collect();
         candidates.retain(|one| {
             taken.len() <= CANDIDATES && taken.insert(self.page_of[one.doc as usize])
         });
-
-        let address = |doc: u32| -> Result<Address, StorageError> {
-            let entry = collection.entry(doc)?;
-            let (_, url) = collection.strings(doc, &entry)?;
-            Ok(Address::new(url.as_deref().unwrap_or_default()))
-        };
-        let own_address = address(doc)?;
-        let mut traces: Vec<Trace> = Vec::with_capacity(candidates.len());
-        let mut classes = Vec::with_capacity(candidates.len());
-        for one in candidates {
-            let key = collection.entry(one.doc)?.key;
-            let was = self.timeline.at(from, key);
-            let held_before = match was {
-                Some(was) => {
-                    let class = collection.entry(was)?.copy_of;
-                    let (count, _) = shares.with(class);
-                    let pair = finder.judge(&query, class, count, &mut samples)?;
-                    share_of(&pair, Measure::AInB, kind)
-                }
-                None => 0.0,
-            };
-            let pair = finder.judge(&query, one.class, one.count, &mut samples)?;
-            let side = self.side(finder, one.class, level(&pair), before, own_page, pages)?;
-            let (_, own) = shares.at_level(level(&pair));
-            let common = one.weight.min(own).min(side.all);
-            let part = |of: f64| {
-                if of > 0.0 {
-                    (common / of).min(1.0)
-                } else {
-                    0.0
-                }
-            };
-            let sweep = later
-                .clone()
-                .find(|sweep| self.timeline.at(*sweep, key) == Some(one.doc));
-            traces.push(Trace {
-                doc: one.doc,
-                sweep: sweep.unwrap_or(later.start),
-                evidence: Evidence {
-                    resemblance: share_of(&pair, Measure::Resemblance, kind),
-                    held: share_of(&pair, Measure::AInB, kind),
-                    own: share_of(&pair, Measure::BInA, kind),
-                    rare_resemblance: part(own + side.all - common),
-                    rare_held: part(own),
-                    rare_own: part(side.all),
-                    rare_other: if side.all > 0.0 {
-                        side.other / side.all
-                    } else {
-                        0.0
-                    },
-                    held_before,
-                    is_new: was.is_none(),
-                    address: own_address.likeness(&address(one.doc)?),
-                },
-                rivals: 0,
-                pair: Pair { b: one.doc, ..pair },
-                kind,
-            });
-            classes.push(one.class);
-        }
-        let ranks: Vec<f64> = traces.iter().map(|trace| trace.evidence.rank()).collect();
-        for (number, trace) in traces.iter_mut().enumerate() {
-            let near = (0..ranks.len()).filter(|other| {
-                classes[*other] != classes[number] && (ranks[*other] - ranks[number]).abs() <= TIE
-            });
-            let mut texts: Vec<u32> = near.map(|other| classes[other]).collect();
-            texts.sort_unstable();
-            texts.dedup();
-            trace.rivals = u32::try_from(texts.len()).unwrap_or(u32::MAX);
-        }
-        let order = |x: &Trace, y: &Trace| {
-            let rank = y.evidence.rank().total_cmp(&x.evidence.rank());
-            rank.then(x.sweep.cmp(&y.sweep)).then(x.doc.cmp(&y.doc))
-        };
-        traces.sort_by(order);
-        Ok(traces)
+        Ok(candidates)
     }
 
-    /// What a candidate's rare shingles weigh, and how much of them the best page but one
-    /// had that `before` saw.
+    /// What speaks for a candidate, the page `key`.
+    fn evidence_of(
+        &self,
+        lost: &Lost<'_>,
+        one: &Candidate,
+        key: u64,
+        pages: &mut Pages<'_>,
+    ) -> Result<(Pair, Evidence), StorageError> {
+        let Lost {
+            finder,
+            query,
+            shares,
+            ..
+        } = lost;
+        let (collection, kind) = (finder.collection(), finder.recipe().sketch);
+        let mut samples = Vec::new();
+        let was = self.timeline.at(lost.from, key);
+        let held_before = match was {
+            Some(was) if was < BLANK => {
+                let class = collection.entry(was)?.copy_of;
+                let (count, _) = shares.with(class);
+                let pair = finder.judge(query, class, count, &mut samples)?;
+                share_of(&pair, Measure::AInB, kind)
+            }
+            _ => 0.0,
+        };
+        let pair = finder.judge(query, one.class, one.count, &mut samples)?;
+        let side = self.side(lost, one.class, level(&pair), pages)?;
+        let (_, own) = shares.at_level(level(&pair));
+        let common = one.weight.min(own).min(side.all);
+        let part = |of: f64| {
+            if of > 0.0 {
+                (common / of).min(1.0)
+            } else {
+                0.0
+            }
+        };
+        let evidence = Evidence {
+            resemblance: share_of(&pair, Measure::Resemblance, kind),
+            held: share_of(&pair, Measure::AInB, kind),
+            own: share_of(&pair, Measure::BInA, kind),
+            rare_resemblance: part(own + side.all - common),
+            rare_held: part(own),
+            rare_own: part(side.all),
+            rare_other: if side.all > 0.0 {
+                side.other / side.all
+            } else {
+                0.0
+            },
+            held_before,
+            is_new: was.is_none(),
+            address: lost.address.likeness(&address(collection, one.doc)?),
+        };
+        Ok((Pair { b: one.doc, ..pair }, evidence))
+    }
+
+    /// What a candidate's rare shingles weigh, and how much of them the best page had that
+    /// was there when the lost one was, and is not that.
     fn side(
         &self,
-        finder: &Finder,
+        lost: &Lost<'_>,
         class: u32,
         level: u32,
-        before: &Docs,
-        but: u32,
         pages: &mut Pages<'_>,
     ) -> Result<Side, StorageError> {
+        let finder = lost.finder;
         let query = finder.query_of(class, Reread::Never)?;
         let mut samples = query.all_samples().to_vec();
         if matches!(finder.recipe().sketch, SketchKind::Nested { .. }) {
             samples.retain(|sample| sample.trailing_zeros() >= level);
         }
-        let is_wanted = |class| before.classes.has(class);
+        let is_wanted = |class| lost.before.classes.has(class);
         let shares: Shares = finder.shares(&samples, pages, is_wanted)?;
         let mut other = 0.0_f64;
         shares.each(|class, _, weight| {
-            let mut there = self.class(class).filter(|doc| before.docs.has(*doc));
-            if weight > other && there.any(|doc| self.page_of[doc as usize] != but) {
+            let mut there = self.class(class).filter(|doc| lost.before.docs.has(*doc));
+            if weight > other && there.any(|doc| self.page_of[doc as usize] != lost.page) {
                 other = weight;
             }
         });
@@ -453,6 +485,24 @@ impl Trail {
             other,
         })
     }
+}
+
+/// A page that is looked for.
+struct Lost<'a> {
+    finder: &'a Finder,
+    query: Query,
+    shares: Shares,
+    page: u32,
+    address: Address,
+    /// The sweep that saw it last, and what else that saw.
+    from: usize,
+    before: &'a Docs,
+}
+
+/// The address of a document.
+fn address(collection: &Collection, doc: u32) -> Result<Address, StorageError> {
+    let (_, url) = collection.strings(doc, &collection.entry(doc)?)?;
+    Ok(Address::new(url.as_deref().unwrap_or_default()))
 }
 
 /// A candidate, seen from its own side.

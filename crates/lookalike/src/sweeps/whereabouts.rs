@@ -20,7 +20,7 @@ use super::hosts::host_of;
 use super::moves::MOVED;
 use super::trail::{Evidence, How, TIE, Trace, Trail};
 use crate::collection::Collection;
-use crate::collection::entry::Flag;
+use crate::collection::entry::{BLANK, Flag};
 use crate::corpus::record::Timestamp;
 use crate::find::Finder;
 use crate::pairs::Measure;
@@ -315,11 +315,12 @@ impl Trail {
             .unwrap_or_else(|| format!("document {}", trace.doc));
         let last = self.timeline.sightings(entry.key).last();
         let (sweep, newest) = last.unwrap_or((trace.sweep, trace.doc));
+        let doc = if newest < BLANK { newest } else { trace.doc };
         let visits = sweep + 1..self.timeline.sweeps().len();
         Ok(Place {
             is_same_host: is_same_host(url, &there),
             url: there,
-            doc: newest,
+            doc,
             found: trace.doc,
             date: self.last_seen(collection, sweep, newest)?,
             is_present: !visits
