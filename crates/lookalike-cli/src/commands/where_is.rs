@@ -88,7 +88,7 @@ impl WhereArgs {
                 place.prefer(prefer);
             }
             if self.map.is_none() {
-                self.tell(url, &place, global)?;
+                tell(url, &place, global)?;
             }
             found.push(place);
         }
@@ -144,19 +144,6 @@ impl WhereArgs {
         Ok(urls)
     }
 
-    /// Prints where one page is.
-    fn tell(&self, url: &str, place: &Whereabouts, global: Global) -> Result<(), Stop> {
-        let mut out = text::stdout();
-        if global.json {
-            writeln!(out, "{}", wire::whereabouts(url, place))?;
-        } else {
-            writeln!(out, "{}", text::excerpt(url, 400))?;
-            write!(out, "{}", told(place))?;
-        }
-        out.flush()?;
-        Ok(())
-    }
-
     fn write_map(
         &self,
         finder: &Finder,
@@ -175,15 +162,27 @@ impl WhereArgs {
             redirects.add(url, place);
         }
         let map = redirects.write(finder.collection())?;
-        Ok(match &self.output {
-            Some(path) => file::write(path, map.as_bytes()).map_err(Stop::from),
-            None => {
-                let mut out = text::stdout();
-                let written = out.write_all(map.as_bytes()).and_then(|()| out.flush());
-                written.map_err(Stop::from)
-            }
+        Ok(if let Some(path) = &self.output {
+            file::write(path, map.as_bytes()).map_err(Stop::from)
+        } else {
+            let mut out = text::stdout();
+            let written = out.write_all(map.as_bytes()).and_then(|()| out.flush());
+            written.map_err(Stop::from)
         })
     }
+}
+
+/// Prints where one page is.
+fn tell(url: &str, place: &Whereabouts, global: Global) -> Result<(), Stop> {
+    let mut out = text::stdout();
+    if global.json {
+        writeln!(out, "{}", wire::whereabouts(url, place))?;
+    } else {
+        writeln!(out, "{}", text::excerpt(url, 400))?;
+        write!(out, "{}", told(place))?;
+    }
+    out.flush()?;
+    Ok(())
 }
 
 /// The lines of a file that say something.

@@ -17,7 +17,7 @@ pub(crate) enum Format {
     Csv,
     /// A `map` block of nginx.
     Nginx,
-    /// Directives of Apache's mod_alias.
+    /// Directives of Apache's `mod_alias`.
     Apache,
     /// Lines of a `_redirects` file.
     Netlify,

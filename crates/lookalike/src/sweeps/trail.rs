@@ -141,7 +141,8 @@ impl Evidence {
         ((self.rare_own + TRIFLE) / (self.rare_other + TRIFLE)).min(1.0)
     }
 
-    /// To what share the text came there after the page was last seen.
+    /// To what share the text came there after the page was last seen. What was there all
+    /// along is a place if it has all that is rare: then the page had a copy.
     fn gained(&self) -> f64 {
         if self.is_new {
             return 1.0;
@@ -152,7 +153,7 @@ impl Evidence {
         } else {
             0.0
         };
-        gained.max(self.mutual())
+        gained.max(self.mutual() * self.rare_held)
     }
 
     /// How good a place is beside others.
@@ -164,7 +165,7 @@ impl Evidence {
     /// How sure it is that this is the place. Fitted to pages whose moves are known: see
     /// `docs/MATH.md`.
     pub fn confidence(&self) -> f64 {
-        let resemblance = self.resemblance * self.mutual();
+        let resemblance = self.resemblance * self.mutual() * self.gained();
         let held = self.rare_held * self.gained();
         let most = self.rare_held.max(self.rare_own) * self.gained();
         let sum = -2.44
