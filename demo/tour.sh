@@ -33,10 +33,15 @@ show stats "$out/manual"
 printf '\nThis page moved, then was edited. Who holds it?\n'
 show members "$out/manual" "$site/queries-with.html"
 
+printf '\nWhere is a page now that is not where it was? And how do pages change?\n'
+show where "$out/manual" "$site/queries-with.html" "$site/brin-intro.html"
+show changes "$out/manual" --html "$out/changes.html"
+
 cat <<END
 
 Look at
   $out/compare.html   the two bills side by side
+  $out/changes.html   how the manual changed, with plots
 and ask the collection more, it stays until the next tour:
   lookalike members $out/manual $site/tutorial-arch.html
   lookalike cluster $out/manual --containment 0.8      pages folded into longer ones

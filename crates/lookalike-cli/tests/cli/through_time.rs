@@ -1,4 +1,4 @@
-//! Sweeps through time: `changes`, `history`.
+//! Sweeps through time: `changes`, `history`, `where`.
 
 use std::fs;
 
@@ -230,4 +230,44 @@ fn dates_may_be_missing_impossible_or_out_of_order() {
             folder.run("history c.lk http://a.org/"),
         ],
     );
+}
+
+#[test]
+fn a_lost_page_is_found() {
+    let folder = with_sweeps();
+    let asked = [
+        "http://a.org/stay",
+        "http://a.org/old/move",
+        "http://a.org/leave",
+        "http://a.org/dead",
+        "http://a.org/one",
+        "http://c.org/far",
+    ];
+    assert_snapshot(
+        "where",
+        &[
+            folder.run(&format!("where c.lk {}", asked.join(" "))),
+            folder.run("where c.lk http://a.org/dead"),
+            folder.run("where c.lk http://a.org/never"),
+            folder.run("where c.lk http://a.org/old/move --json"),
+            folder.run("where c.lk"),
+            folder.run("where c.lk --urls missing.txt"),
+            folder.run("where c.lk http://a.org/stay --map nginx --json"),
+        ],
+    );
+}
+
+#[test]
+fn what_moved_is_a_map_of_redirects() {
+    let folder = with_sweeps();
+    let list = "# dead links\nhttp://a.org/old/move\n\nhttp://a.org/leave\nhttp://a.org/dead\n";
+    fs::write(folder.at("dead.txt"), list).expect("a file");
+    let map = |format: &str| folder.run(&format!("where c.lk --urls dead.txt --map {format} -q"));
+    assert_snapshot(
+        "where_maps",
+        &["csv", "nginx", "apache", "netlify"].map(map),
+    );
+    let written = folder.run("where c.lk --urls dead.txt --map csv -o map.csv -q");
+    assert_eq!(written.status, Some(0));
+    assert_eq!(folder.read("map.csv").lines().count(), 4);
 }

@@ -172,7 +172,8 @@ impl Trail {
         };
         out.confidence = match out.status {
             Status::Moved => Some(best),
-            Status::Gone => Some(1.0 - best),
+            // Without any evidence it may have moved and been rewritten.
+            Status::Gone => Some(1.0 - best.max(Evidence::default().confidence())),
             Status::Present | Status::Unknown => None,
         };
         Ok(out)
