@@ -293,7 +293,7 @@ impl OfSource<'_> {
                 each(*doc, entry, again.as_ref().map_err(Lost::clone));
             }
         };
-        let lost = match self.is_file() {
+        let lost = match is_file(&self.source) {
             Ok(true) => match fetch(&self.source, &offsets, options, &mut take) {
                 Ok(()) => Lost::Changed(shown(path)),
                 Err(error) => source_lost(path, &error.fault),
@@ -305,13 +305,13 @@ impl OfSource<'_> {
             each(*doc, entry, Err(lost.clone()));
         }
     }
+}
 
-    /// Whether reading comes to an end: a pipe that stands there now may never.
-    fn is_file(&self) -> io::Result<bool> {
-        match self.source.kind {
-            SourceKind::Stdin => Ok(true),
-            _ => Ok(fs::metadata(&self.source.path)?.is_file()),
-        }
+/// Whether reading a source comes to an end: a pipe that stands there now may never.
+pub(super) fn is_file(source: &Source) -> io::Result<bool> {
+    match source.kind {
+        SourceKind::Stdin => Ok(true),
+        _ => Ok(fs::metadata(&source.path)?.is_file()),
     }
 }
 
