@@ -16,8 +16,6 @@ pub mod index;
 
 pub mod captures;
 
-pub mod raw;
-
 mod filter;
 
 pub mod cdx;

@@ -316,7 +316,7 @@ pub(super) fn is_file(source: &Source) -> io::Result<bool> {
 }
 
 /// What was a document is refused now.
-pub(crate) fn refused_lost(path: &Path, refused: &Refused) -> Lost {
+pub(super) fn refused_lost(path: &Path, refused: &Refused) -> Lost {
     let name = shown(path);
     match refused.code {
         "missing" => Lost::Missing(name),
@@ -329,7 +329,7 @@ pub(crate) fn refused_lost(path: &Path, refused: &Refused) -> Lost {
 }
 
 /// A source that cannot be read now.
-pub(crate) fn source_lost(path: &Path, fault: &SourceFault) -> Lost {
+pub(super) fn source_lost(path: &Path, fault: &SourceFault) -> Lost {
     let name = shown(path);
     match fault {
         SourceFault::NotAgain => Lost::NotKept,
