@@ -223,8 +223,15 @@ impl Work {
                 Ok(()) => {
                     let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
                     fs::set_permissions(&folder, private).map_err(failed)?;
-                    let lock = Some(Lock::acquire(&folder)?);
-                    return Ok(Work { folder, lock });
+                    // Another scan may have taken it for a dead one's before it was locked.
+                    match Lock::acquire(&folder) {
+                        Ok(lock) if folder.join(LOCK).is_file() => {
+                            let lock = Some(lock);
+                            return Ok(Work { folder, lock });
+                        }
+                        Err(error) if number > 16 => return Err(error),
+                        _ => {}
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(failed(error)),
