@@ -7,7 +7,7 @@
 //! ```
 //!
 //! What two documents share counts by how rare it is, so that a page is not taken for the
-//! next one of a generated family, whose template it has too ([`Shares`]). What a page had
+//! next one of a generated family, whose template it has too (`find::shares`). What a page had
 //! all along is not what became of another, and what an other page explains better is not
 //! either: that is seen from the side of the candidate. Addresses decide between places
 //! that have the text, and speak for one that has some of it.
