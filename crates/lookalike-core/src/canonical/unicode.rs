@@ -5,8 +5,8 @@
 //! Entry, Entry, … ─► one segment (rules WB1–WB999) ─► a token, if anything in it is alphanumeric
 //! ```
 //!
-//! The basic plane is one table of 64 Ki entries for each [`Case`], made from ICU4X's data on first
-//! use; rarer characters are looked up one by one. A token of *simple* characters (one
+//! The basic plane is one table of 64 Ki entries for each [`Case`], each made from ICU4X's
+//! data when it is met first; rarer characters are looked up one by one. A token of *simple* characters (one
 //! canonical character each, which combines with nothing) is mapped on the way; any
 //! other goes through the definition, [`canonical_form`].
 //!
@@ -22,6 +22,7 @@ use icu_properties::props::{
 };
 use icu_properties::{CodePointMapData, CodePointSetData};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use writeable::Writeable;
 
 /// The canonical form of one token, by definition: default-ignorable characters
@@ -120,6 +121,7 @@ pub(super) enum Class {
 /// ```text
 /// bits 0–4 class | 5 alphanumeric | 6 pictographic | 7 simple | 8–28 canonical character
 ///      29 a simple letter or digit: a run of them is in one word whatever is around it
+///      30 known: in the table, a number without it is a character that was not met yet
 /// ```
 #[derive(Clone, Copy)]
 pub(super) struct Entry(u32);
@@ -128,6 +130,7 @@ const ALPHANUMERIC: u32 = 1 << 5;
 const PICTOGRAPHIC: u32 = 1 << 6;
 const SIMPLE: u32 = 1 << 7;
 const RUN: u32 = 1 << 29;
+const KNOWN: u32 = 1 << 30;
 
 const CLASSES: [Class; 18] = [
     Class::Other,
@@ -152,7 +155,7 @@ const CLASSES: [Class; 18] = [
 
 impl Entry {
     fn of(c: char, case: Case) -> Entry {
-        let mut bits = class_of(c) as u32;
+        let mut bits = KNOWN | class_of(c) as u32;
         if is_alphanumeric(c) {
             bits |= ALPHANUMERIC;
         }
@@ -253,7 +256,7 @@ fn class_of(c: char) -> Class {
 
 /// The characters of the basic plane, and the definition for the others.
 pub(super) struct CharTable {
-    basic: Box<[Entry]>,
+    basic: Box<[AtomicU32]>,
     case: Case,
 }
 
@@ -261,7 +264,8 @@ static FOLD: LazyLock<CharTable> = LazyLock::new(|| CharTable::new(Case::Fold));
 static KEEP: LazyLock<CharTable> = LazyLock::new(|| CharTable::new(Case::Keep));
 
 impl CharTable {
-    /// The table for one kind of case handling: made on first use, about 10 ms.
+    /// The table for one kind of case handling. A text has some hundred characters, and
+    /// all of them together would take about 10 ms.
     pub(super) fn get(case: Case) -> &'static CharTable {
         match case {
             Case::Fold => &FOLD,
@@ -270,14 +274,8 @@ impl CharTable {
     }
 
     fn new(case: Case) -> CharTable {
-        let entry = |c| {
-            Entry::of(
-                char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER),
-                case,
-            )
-        };
         CharTable {
-            basic: (0..0x1_0000).map(entry).collect(),
+            basic: (0..0x1_0000).map(|_| AtomicU32::new(0)).collect(),
             case,
         }
     }
@@ -291,9 +289,20 @@ impl CharTable {
     #[inline]
     pub(super) fn entry(&self, c: char) -> Entry {
         match self.basic.get(c as usize) {
-            Some(&entry) => entry,
+            // Whoever comes first writes what all others would.
+            Some(place) => match place.load(Ordering::Relaxed) {
+                bits if bits & KNOWN != 0 => Entry(bits),
+                _ => self.meet(c, place),
+            },
             None => Entry::of(c, self.case),
         }
+    }
+
+    #[cold]
+    fn meet(&self, c: char, place: &AtomicU32) -> Entry {
+        let entry = Entry::of(c, self.case);
+        place.store(entry.0, Ordering::Relaxed);
+        entry
     }
 }
 
@@ -668,7 +677,7 @@ mod tests {
         let mut hasher = crc32fast::Hasher::new();
         for c in (0..=0x10_ffff).filter_map(char::from_u32) {
             // What follows from the other bits is no rule of its own.
-            hasher.update(&(Entry::of(c, Case::Fold).0 & !RUN).to_le_bytes());
+            hasher.update(&(Entry::of(c, Case::Fold).0 & !(RUN | KNOWN)).to_le_bytes());
             hasher.update(canonical_form(c.encode_utf8(&mut [0; 4]), Case::Fold).as_bytes());
         }
         assert_eq!(hasher.finalize(), 1_769_710_319);
