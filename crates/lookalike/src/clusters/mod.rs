@@ -200,8 +200,23 @@ impl<'a> Run<'a> {
             &mut self.exact,
             &mut self.summary,
         );
-        let unknown = |pair: &Pair| !exact.contains_key(&(pair.a, pair.b));
-        let bundles = self.truth.bundles(near, unknown)?;
+        // What is known joins already, so that of a cluster that an earlier clustering made
+        // nothing is read again: who is joined here is joined when it is decided.
+        let mut by_known = sets.clone();
+        let is_wanted = |pair: &Pair| {
+            let is_joined = by_known.find(pair.a) == by_known.find(pair.b);
+            match exact.get(&(pair.a, pair.b)) {
+                _ if skip_joined && is_joined => false,
+                None => true,
+                Some(known) => {
+                    if policy.links(known, kind) {
+                        by_known.join(pair.a, pair.b);
+                    }
+                    false
+                }
+            }
+        };
+        let bundles = self.truth.bundles(near, is_wanted)?;
         for bundle in bundles {
             let full = self.truth.sets(&bundle.documents)?;
             for pair in &bundle.pairs {

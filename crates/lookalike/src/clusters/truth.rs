@@ -62,11 +62,12 @@ impl<'a> Truth<'a> {
 
     /// Puts pairs into bundles that share no document. Within a bundle pairs keep their
     /// order. The sets of a bundle's documents fit the budget, unless those of one
-    /// component do not. Only documents of pairs that are `wanted` are to be read.
+    /// component do not. Only documents of pairs that are `wanted` are to be read; it is
+    /// asked of all pairs in the order they are to be decided in.
     pub(crate) fn bundles(
         &self,
         pairs: &[Pair],
-        wanted: impl Fn(&Pair) -> bool,
+        mut wanted: impl FnMut(&Pair) -> bool,
     ) -> Result<Vec<Bundle>, StorageError> {
         let mut docs: Vec<u32> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect();
         docs.sort_unstable();
@@ -100,14 +101,12 @@ impl<'a> Truth<'a> {
             }
             held += cost;
             if let Some(bundle) = bundles.last_mut() {
-                let wanted = pairs.iter().filter(|pair| wanted(pair));
-                bundle
-                    .documents
-                    .extend(wanted.flat_map(|pair| [pair.a, pair.b]));
                 bundle.pairs.append(&mut pairs);
             }
         }
         for bundle in &mut bundles {
+            let wanted = bundle.pairs.iter().filter(|pair| wanted(pair));
+            bundle.documents = wanted.flat_map(|pair| [pair.a, pair.b]).collect();
             bundle.documents.sort_unstable();
             bundle.documents.dedup();
         }
