@@ -5,7 +5,7 @@ CARGO ?= cargo
 CORPORA ?= ../shared/corpora
 LOOKALIKE = target/release/lookalike
 
-.PHONY: demo build test lint unit clients load screenshots doc fuzz-build truth bench bench-peers bench-scale bench-find surprise soak avx512
+.PHONY: demo build test lint unit clients load screenshots doc fuzz-build truth bench bench-peers bench-scale bench-find bench-sweeps surprise soak avx512
 
 demo: build
 	@sh demo/tour.sh $(LOOKALIKE)
@@ -76,6 +76,17 @@ bench-scale:
 bench-find:
 	$(CARGO) build --release --locked -p lookalike-benchmarks -p lookalike-cli
 	target/release/find $(NAME)
+
+# A sweep like the last one, and sweeps one by one, beside the first and all at once.
+comma := ,
+space := $(subst ,, )
+listed = $(subst $(space),$(comma),$(sort $(wildcard $(1))))
+bench-sweeps:
+	$(CARGO) build --release --locked -p lookalike-benchmarks -p lookalike-cli
+	target/release/sweeps $(NAME) demo=$(call listed,demo/crawl/*.warc.gz) \
+	  git-html=$(call listed,$(CORPORA)/sweeps-git-html/*.warc.gz) \
+	  kubernetes=$(call listed,$(CORPORA)/sweeps-kubernetes/sweeps/*.jsonl.gz) \
+	  $(addprefix documents=,$(wildcard $(BENCH_DATA)/documents.jsonl))
 
 # Inputs that make other programs slow or wrong, at n, 2n and 4n: one table.
 surprise:

@@ -61,8 +61,8 @@ const SAMPLE_TIME: Duration = Duration::from_secs(5);
 const SAMPLE_SOURCES: usize = 1000;
 
 /// What a document takes in a collection besides strings and samples: its entry 160, head
-/// 4, sketch name 12, key 12, member 32, and its place in a roster 8.
-const DOCUMENT_LEN: u64 = 160 + 4 + 12 + 12 + 32 + 8;
+/// 4, sketch name 12, key 12, content 12, member 32, and its place in a roster 8.
+const DOCUMENT_LEN: u64 = 160 + 4 + 12 + 12 + 12 + 32 + 8;
 
 /// A payload digest to be looked up.
 const PAYLOAD_LEN: u64 = 12;
@@ -368,7 +368,7 @@ mod tests {
         };
         let plan = Plan::new(&[source(4000), source(6000)], &seen, 256 << 20, 2);
         assert_eq!((plan.documents, plan.samples), (1000, 20_000));
-        let stored = 1000 * 228 + 5000 + 20_000 * 16;
+        let stored = 1000 * 240 + 5000 + 20_000 * 16;
         assert_eq!(plan.collection, stored + stored / 8191);
         assert_eq!(plan.scratch, 1000 * 160 + 5000 + 20_000 * 8);
         let few = Plan::new(&[source(10_000)], &seen, 1 << 20, 2);

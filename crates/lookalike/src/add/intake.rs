@@ -2,7 +2,7 @@
 //! where it was stopped.
 //!
 //! ```text
-//! batches, in order ─► chunk: heads    an Entry each
+//! batches, in order ─► chunk: heads    an Entry each; its grade says whether samples follow
 //!                             bodies   samples u64 × n | id | URL | media type, each
 //!                                      document's; how long the last is stands where
 //!                                      its number will
@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A chunk is done when some tens of megabytes of text are in it: its files are synced,
-//! and the journal names them and the place in the input behind them.
+//! and the journal names them and the place in the input behind them. Where all is in one
+//! chunk, to sketch it again takes no longer than to go on would save, and neither is done.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -33,6 +34,10 @@ const CHUNK_LEN: u64 = if cfg!(test) { 1 } else { 64 << 20 };
 
 /// Entries in a chunk at most: short documents take up more than their text.
 const CHUNK_ENTRIES: u64 = if cfg!(test) { 1 << 6 } else { 1 << 18 };
+
+/// In place of the grade of an entry: an older sweep has the content, so that it needs no
+/// samples.
+pub(crate) const OLDER: u8 = 0xff;
 
 /// A chunk on disk.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -171,7 +176,12 @@ impl<'a> Bodies<'a> {
         let Some(stream) = &mut self.stream else {
             return Ok(());
         };
-        let mut bytes = vec![0; 8 * entry.sketch.samples()];
+        let count = if entry.grade == OLDER {
+            0
+        } else {
+            entry.sketch.samples()
+        };
+        let mut bytes = vec![0; 8 * count];
         stream.read_exact(&mut bytes)?;
         samples.clear();
         let words = bytes.as_chunks().0.iter();
@@ -283,19 +293,23 @@ impl<'a> Collector<'a> {
             .as_ref()
             .is_some_and(|open| open.bytes >= CHUNK_LEN || open.entries >= CHUNK_ENTRIES)
         {
-            self.close()?;
+            self.close(BlockWriter::finish)?;
             self.intake.save(self.storage, self.generation)?;
         }
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), StorageError> {
+    /// Ends the open chunk, its files written by `finish`.
+    fn close(
+        &mut self,
+        finish: fn(BlockWriter) -> Result<FileEntry, StorageError>,
+    ) -> Result<(), StorageError> {
         if let Some(open) = self.open.take() {
             let chunk = Chunk {
-                heads: open.heads.finish()?,
-                bodies: open.bodies.finish()?,
-                rejects: open.rejects.map(BlockWriter::finish).transpose()?,
-                texts: open.texts.map(BlockWriter::finish).transpose()?,
+                heads: finish(open.heads)?,
+                bodies: finish(open.bodies)?,
+                rejects: open.rejects.map(finish).transpose()?,
+                texts: open.texts.map(finish).transpose()?,
             };
             self.intake.chunks.push(chunk);
         }
@@ -304,9 +318,16 @@ impl<'a> Collector<'a> {
 
     /// All batches have come.
     pub(crate) fn finish(mut self) -> Result<Intake, StorageError> {
-        self.close()?;
+        let is_small = self.intake.chunks.is_empty();
+        self.close(if is_small {
+            BlockWriter::finish_scratch
+        } else {
+            BlockWriter::finish
+        })?;
         self.intake.is_complete = true;
-        self.intake.save(self.storage, self.generation)?;
+        if !is_small {
+            self.intake.save(self.storage, self.generation)?;
+        }
         Ok(self.intake)
     }
 }

@@ -13,6 +13,7 @@
 pub mod tally;
 
 pub(crate) mod captures;
+pub(crate) mod contents;
 pub(crate) mod intake;
 pub(crate) mod names;
 pub(crate) mod recent;
@@ -51,7 +52,7 @@ use crate::collection::{Collection, CollectionError, file_name};
 use crate::corpus::inputs::{Inputs, Source, SourceKind};
 use crate::corpus::options::ReadOptions;
 use crate::corpus::record::{Refused, Timestamp};
-use crate::pairs::count::count;
+use crate::pairs::count::{Counted, count};
 use crate::pairs::groups::Groups;
 use crate::pairs::judge::{Floor, Judging};
 use crate::pairs::postings::{PARTITIONS, Partitions, Postings, PostingsWriter, Sortable};
@@ -59,6 +60,7 @@ use crate::parallel;
 use crate::storage::disk::Disk;
 use crate::storage::{Storage, StorageError};
 use captures::Captures;
+use contents::Contents;
 use intake::{Collector, Intake};
 use segment::Files;
 use sketching::{Position, Reading};
@@ -371,7 +373,10 @@ pub(crate) fn add_in(
     new_files.extend(texts);
 
     watch(Event::Phase(Phase::Sort));
-    let older_postings = older_postings(&**storage, &manifest)?;
+    let older_postings = match written.counts.distinct {
+        0 => Vec::new(),
+        _ => older_postings(&**storage, &manifest)?,
+    };
     let sortable = partitions.finish()?;
     let mut groups = Groups::new(scratch, base, options.memory / 6);
     let postings = PostingsWriter::new(files.create("postings", FileKind::Fingerprints)?);
@@ -402,16 +407,18 @@ pub(crate) fn add_in(
         keeps_text,
         counts: Counts::default(),
     });
-    let collection = Collection::open_as(folder, Arc::clone(storage), manifest.clone())?;
-    let mut sketches = collection.sketches()?;
-    sketches.load_if_small(options.memory / 2)?;
-    if matches!(recipe.sketch, SketchKind::Nested { .. }) {
-        sketches.count_levels()?;
+    // Of sketches that nobody has anything in common with, none is read.
+    let sketches = match groups.sizes.groups {
+        0 => None,
+        _ => Some(sketches_of(folder, storage, &manifest, options)?),
+    };
+    let mut counted = Counted::default();
+    if let Some(sketches) = &sketches {
+        let judging = Judging::new(sketches, recipe.sketch, manifest.state.floor);
+        counted = count(scratch, &mut groups, &judging, options.threads, |pair| {
+            pairs.append_record(*pair)
+        })?;
     }
-    let judging = Judging::new(&sketches, recipe.sketch, manifest.state.floor);
-    let counted = count(scratch, &mut groups, &judging, options.threads, |pair| {
-        pairs.append_record(*pair)
-    })?;
     groups.remove()?;
     drop(groups);
     manifest.add_file(pairs.finish()?);
@@ -429,29 +436,10 @@ pub(crate) fn add_in(
     }
 
     watch(Event::Phase(Phase::Clusters));
-    let mut policies: Vec<Policy> = manifest
-        .state
-        .clusterings
-        .iter()
-        .map(|c| c.policy)
-        .collect();
-    if policies.is_empty() {
-        policies.push(options.policy);
+    // Without a new document the clusters are what they were.
+    if written.documents > 0 {
+        cluster_anew(folder, storage, &mut manifest, sketches, options)?;
     }
-    let cluster_options = ClusterOptions {
-        threads: options.threads,
-        memory: options.memory,
-    };
-    let collection = Collection::open_as(folder, Arc::clone(storage), manifest.clone())?;
-    cluster_all(
-        &collection,
-        &mut manifest,
-        recipe,
-        &policies,
-        Kept::None,
-        &sketches,
-        &cluster_options,
-    )?;
     commit(&**storage, &manifest)?;
     Ok(Report {
         counts,
@@ -460,6 +448,57 @@ pub(crate) fn add_in(
         clusterings: manifest.state.clusterings,
         rejects,
     })
+}
+
+/// The sketches of all documents, those of a sweep being added too, ready to be judged by.
+fn sketches_of(
+    folder: &Path,
+    storage: &Arc<dyn Storage>,
+    manifest: &Manifest<State>,
+    options: &AddOptions,
+) -> Result<Sketches, StorageError> {
+    let collection = Collection::open_as(folder, Arc::clone(storage), manifest.clone())?;
+    let mut sketches = collection.sketches()?;
+    sketches.load_if_small(options.memory / 2)?;
+    if matches!(options.recipe.sketch, SketchKind::Nested { .. }) {
+        sketches.count_levels()?;
+    }
+    Ok(sketches)
+}
+
+/// Makes every clustering that the collection has again, or its first.
+fn cluster_anew(
+    folder: &Path,
+    storage: &Arc<dyn Storage>,
+    manifest: &mut Manifest<State>,
+    sketches: Option<Sketches>,
+    options: &AddOptions,
+) -> Result<(), StorageError> {
+    let clusterings = manifest.state.clusterings.iter();
+    let mut policies: Vec<Policy> = clusterings.map(|one| one.policy).collect();
+    if policies.is_empty() {
+        policies.push(options.policy);
+    }
+    let collection = Collection::open_as(folder, Arc::clone(storage), manifest.clone())?;
+    let sketches = if let Some(sketches) = sketches {
+        sketches
+    } else {
+        let mut sketches = collection.sketches()?;
+        sketches.load_if_small(options.memory / 2)?;
+        sketches
+    };
+    cluster_all(
+        &collection,
+        manifest,
+        &options.recipe,
+        &policies,
+        Kept::None,
+        &sketches,
+        &ClusterOptions {
+            threads: options.threads,
+            memory: options.memory,
+        },
+    )
 }
 
 fn sketch(
@@ -486,10 +525,12 @@ fn sketch(
     if intake.is_complete {
         return Ok(intake);
     }
+    let contents = Contents::open(storage, manifest, options.memory / 2)?;
     let reading = Reading {
         sources: &inputs.sources,
         options: &options.reading,
         recipe: &options.recipe,
+        contents: &contents,
         threads: options.threads,
         in_flight: (options.memory / 4).min(options.threads.get() as u64 * IN_FLIGHT),
         keeps_text: options.keep_text,
@@ -601,6 +642,9 @@ fn older_postings(
     manifest.state.sweeps.iter().map(open).collect()
 }
 
+/// Postings that one thread sorts in a few milliseconds.
+const FEW: u64 = 1 << 16;
+
 fn sort(
     sortable: &Sortable<'_>,
     mut postings: PostingsWriter,
@@ -608,14 +652,20 @@ fn sort(
     older: &[Postings],
     options: &AddOptions,
 ) -> Result<(crate::blocks::FileEntry, Vec<u8>), StorageError> {
+    let mut older: Vec<_> = older.iter().map(Postings::by_bucket).collect();
+    // Waking threads for so little takes longer than the work.
+    let threads = match sortable.len() {
+        0..FEW => NonZeroUsize::MIN,
+        _ => options.threads,
+    };
     parallel::in_order(
-        options.threads,
+        threads,
         PARTITIONS,
         || (),
         |(), partition| sortable.sort(partition),
         |partition, sorted| {
             postings.partition(&sorted)?;
-            groups.partition(partition, &sorted, older)
+            groups.partition(partition, &sorted, &mut older)
         },
     )?;
     postings.finish()

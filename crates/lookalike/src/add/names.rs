@@ -10,9 +10,10 @@
 //! N documents: O(N log N), 72 bytes each in memory while their part is sorted, and 5
 //! for the answer; 4 more where texts are kept.
 
+use hashbrown::HashMap;
+
 use super::intake::Intake;
 use crate::collection::entry::{Entry, Flag, Grade};
-use crate::collection::lookup::Lookup;
 use crate::collection::segment::Segment;
 use crate::storage::{Storage, StorageError};
 
@@ -226,12 +227,11 @@ fn add_older(named: &mut Vec<Named>, older: &[Segment]) -> Result<(), StorageErr
     wanted.sort_unstable();
     wanted.dedup();
     for segment in older {
-        segment.sketch_names.find_all(&wanted, |_, doc| {
+        for (doc, _) in segment.sketch_names.found(&wanted)? {
             let entry = segment.entry(doc)?;
             let has_text = segment.kept.is_some() && !entry.has(Flag::Revisit);
             named.push(name_of(&entry, Target::Older(doc), has_text));
-            Ok(())
-        })?;
+        }
     }
     Ok(())
 }
@@ -308,17 +308,15 @@ fn judge_revisits(
         number += 1;
     }
     for segment in older {
-        let payloads: &Lookup = &segment.payloads;
-        payloads.find_all(&wanted, |payload, doc| {
-            let entry = segment.entry(doc)?;
-            known.push((payload, entry.key, Target::Older(doc)));
-            Ok(())
-        })?;
+        for (doc, payload) in segment.payloads.found(&wanted)? {
+            let key = segment.entry(doc)?.key;
+            known.push((payload, key, Target::Older(doc)));
+        }
     }
     known.sort_unstable();
     // A page may be revisited at a new address more than once: the first makes the
     // document, the others are captures of it.
-    let mut made: Vec<(u64, u64, u32)> = Vec::new();
+    let mut made: HashMap<(u64, u64), u32> = HashMap::new();
     for revisit in revisits {
         let from = known.partition_point(|one| one.0 < revisit.payload);
         let same = known[from..]
@@ -327,13 +325,10 @@ fn judge_revisits(
         let here = same.clone().find(|one| one.1 == revisit.key);
         let what = if let Some(&(_, _, document)) = here {
             What::Again(resolve(document, verdicts))
-        } else if let Some(&(_, _, entry)) = made
-            .iter()
-            .find(|one| (one.0, one.1) == (revisit.payload, revisit.key))
-        {
+        } else if let Some(&entry) = made.get(&(revisit.payload, revisit.key)) {
             What::Again(Target::New(entry))
         } else if let Some(&(_, _, document)) = same.clone().next() {
-            made.push((revisit.payload, revisit.key, revisit.entry));
+            made.insert((revisit.payload, revisit.key), revisit.entry);
             What::Copy(copy_of(document, older, verdicts)?)
         } else {
             What::Lost

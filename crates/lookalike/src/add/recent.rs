@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 
-use crate::collection::entry::SketchHead;
+use crate::collection::entry::{Entry, Flag, SketchHead};
+use crate::corpus::record::Body;
 
 /// What a document came to.
 #[derive(Debug)]
@@ -21,18 +22,35 @@ pub(crate) struct Known {
     pub(crate) sketch_name: u128,
     /// Whether something in it was no text.
     pub(crate) is_repaired: bool,
-    /// As they are written.
-    pub(crate) samples: Box<[u8]>,
+    /// As they are written; `None` where an older sweep has the document, for whatever has
+    /// its content is a copy of it or the same again.
+    pub(crate) samples: Option<Box<[u8]>>,
 }
 
 impl Known {
+    /// What an older document came to that has the same content and was read alike.
+    pub(crate) fn older(entry: &Entry, body: &Body<'_>) -> Known {
+        Known {
+            tokens: entry.tokens,
+            tokens_name: entry.tokens_name,
+            sketch: entry.sketch,
+            sketch_name: entry.sketch_name,
+            // A text is repaired before it is a body, and the same one need not be.
+            is_repaired: matches!(body, Body::Bytes { .. }) && entry.has(Flag::Repaired),
+            samples: None,
+        }
+    }
+
     fn cost(&self) -> u64 {
-        self.samples.len() as u64 + 256
+        self.samples
+            .as_ref()
+            .map_or(0, |samples| samples.len() as u64)
+            + 256
     }
 }
 
 /// A document's bytes, by name, and how they are read.
-pub(crate) type Key = (u128, u64);
+pub(crate) type Key = (u128, u32);
 
 /// The last documents, as many as fit.
 #[derive(Debug)]
@@ -97,7 +115,7 @@ mod tests {
             sketch: SketchHead::default(),
             sketch_name: 0,
             is_repaired: false,
-            samples: Box::default(),
+            samples: Some(Box::default()),
         }
     }
 

@@ -8,10 +8,13 @@ use std::sync::Arc;
 
 use lookalike_testkit::texts::{Draw, edited, line, words};
 
+use super::contents::tests::FORGETS;
 use super::fault_tests::{add_to, assert_same, contents, options};
 use super::{AddOptions, Report};
 use crate::collection::Collection;
+use crate::corpus::document::Format;
 use crate::corpus::inputs::Inputs;
+use crate::corpus::tests::{gzip, warc};
 use crate::storage::sim::SimFs;
 
 /// Families of copies and edits, some below the threshold and some near it.
@@ -126,5 +129,140 @@ fn order_and_sweeps_do_not_show_in_clusters() {
                 "shuffle {shuffle}, {sweeps} sweeps"
             );
         }
+    }
+}
+
+/// What a sweep is made of, and how it is added.
+struct Part {
+    files: Vec<(&'static str, Vec<u8>)>,
+    options: AddOptions,
+}
+
+fn response(url: &str, head: &str, body: &[u8]) -> Vec<u8> {
+    let fields = format!(
+        "WARC-Target-URI: {url}\r\nWARC-Date: 2026-11-16T01:02:03Z\r\n\
+         WARC-Payload-Digest: sha1:{}\r\nContent-Type: application/http\r\n",
+        "A".repeat(31) + &url[url.len() - 1..]
+    );
+    let block = [
+        format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n").as_bytes(),
+        body,
+    ]
+    .concat();
+    warc("response", &fields, &block)
+}
+
+fn revisit(url: &str, of: char) -> Vec<u8> {
+    let fields = format!(
+        "WARC-Target-URI: {url}\r\nWARC-Payload-Digest: sha1:{}{of}\r\n",
+        "A".repeat(31)
+    );
+    warc("revisit", &fields, b"HTTP/1.1 304 Not Modified\r\n\r\n")
+}
+
+/// Sweeps with everything in them that reading the same bytes again may depend on.
+fn parts() -> Vec<Part> {
+    let text = words(1, 80).join(" ");
+    let html = format!("<html><p>caf\u{e9} {text}</html>");
+    let latin: Vec<u8> = html
+        .chars()
+        .map(|c| u8::try_from(c).unwrap_or(b'?'))
+        .collect();
+    let broken = [html.as_bytes(), b"\xff\xfe broken"].concat();
+    let (type_html, type_text) = ("Content-Type: text/html", "Content-Type: text/plain");
+    let pages = [
+        response("http://x/a", type_html, html.as_bytes()),
+        response("http://x/b", type_text, html.as_bytes()),
+        response(
+            "http://x/c",
+            "Content-Type: text/html; charset=latin1",
+            &latin,
+        ),
+        response(
+            "http://x/d",
+            "Content-Type: text/html; charset=utf-8",
+            &latin,
+        ),
+        response("http://x/e", type_html, &broken),
+        revisit("http://x/f", 'a'),
+        revisit("http://x/a", 'a'),
+    ];
+    let packed: Vec<u8> = pages.iter().flat_map(|page| gzip(page)).collect();
+    let more = [
+        response("http://x/g", type_html, &broken),
+        response("http://x/h", type_text, html.as_bytes()),
+        revisit("http://x/i", 'c'),
+    ];
+    // The same text, once repaired and once as it stands.
+    let repaired = br#"{"id":"1","text":"lone \ud800 one"}"#;
+    let whole = "{\"id\":\"2\",\"text\":\"lone \u{fffd} one\"}".as_bytes();
+    let lines = |lines: &[&[u8]]| lines.join(&b"\n"[..]);
+    let of = |keep_text, files: Vec<(&'static str, Vec<u8>)>| Part {
+        files,
+        options: AddOptions {
+            keep_text,
+            ..options(2, 1 << 20)
+        },
+    };
+    let mut as_text = of(false, vec![("1.warc.gz", packed.clone())]);
+    as_text.options.reading.format = Format::Text;
+    let mut shorter = of(false, vec![("1.warc.gz", packed.clone())]);
+    shorter.options.reading.limits.document = 100;
+    let few = documents(3).concat().into_bytes();
+    vec![
+        of(
+            false,
+            vec![
+                ("1.warc.gz", packed.clone()),
+                ("a.jsonl", lines(&[repaired])),
+            ],
+        ),
+        of(
+            true,
+            vec![
+                ("1.warc.gz", packed.clone()),
+                ("a.jsonl", lines(&[whole, repaired])),
+            ],
+        ),
+        of(
+            true,
+            vec![("2.warc", more.concat()), ("b.jsonl", few.clone())],
+        ),
+        as_text,
+        shorter,
+        of(false, vec![("b.jsonl", few), ("2.warc", more.concat())]),
+        of(
+            true,
+            vec![("1.warc.gz", packed), ("a.jsonl", lines(&[whole]))],
+        ),
+    ]
+}
+
+#[test]
+fn that_content_is_known_does_not_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sweeps = Vec::new();
+    for (number, part) in parts().into_iter().enumerate() {
+        let place = folder.path().join(number.to_string());
+        fs::create_dir(&place).unwrap();
+        for (name, bytes) in part.files {
+            fs::write(place.join(name), bytes).unwrap();
+        }
+        let inputs = Inputs::expand(&[place], &part.options.reading);
+        sweeps.push((inputs, part.options));
+    }
+    let made = |forgets| {
+        FORGETS.set(forgets);
+        let disk = SimFs::new();
+        let after = |(inputs, options): &(Inputs, AddOptions)| {
+            add_to(&disk, inputs, options, &mut |_| {}).unwrap();
+            contents(&disk)
+        };
+        let all: Vec<_> = sweeps.iter().map(after).collect();
+        FORGETS.set(false);
+        all
+    };
+    for (known, forgotten) in made(false).iter().zip(&made(true)) {
+        assert_same(known, forgotten);
     }
 }

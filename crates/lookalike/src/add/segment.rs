@@ -10,7 +10,8 @@
 use std::path::Path;
 
 use super::captures::Captures;
-use super::intake::{Bodies, Intake};
+use super::contents::content_name;
+use super::intake::{Bodies, Intake, OLDER};
 use super::names::{Target, Verdicts, What};
 use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind};
 use crate::collection::entry::{Capture, Entry, Flag, Grade, SketchHead};
@@ -136,16 +137,19 @@ pub(crate) fn write_documents(
         let what = verdicts.get(number);
         bodies.next_body(&entry, &mut samples, &mut text)?;
         number += 1;
+        if entry.grade == OLDER && what == What::Distinct {
+            let what = "content that an older sweep has is in none";
+            return Err(StorageError::damaged("intake", what, None));
+        }
+        entry.grade = 0;
         let (names, mime) = text.split_at(text.len() - usize::from(entry.facts.mime));
         if what != What::Lost {
             entry.facts.mime = mime_number(&mut mimes, mime);
         }
         match what {
             What::Lost => {
-                *counts
-                    .skipped
-                    .entry("revisit of unknown".to_owned())
-                    .or_insert(0) += 1;
+                let skipped = counts.skipped.entry("revisit of unknown".to_owned());
+                *skipped.or_insert(0) += 1;
                 continue;
             }
             What::Again(target) => {
@@ -275,7 +279,7 @@ fn fill_in(
     Ok(finished)
 }
 
-/// Writes the names, keys and payloads of the new documents, to be looked up.
+/// Writes the names, keys, payloads and contents of the new documents, to be looked up.
 pub(crate) fn write_lookups(
     files: &Files<'_>,
     documents: &FileEntry,
@@ -285,19 +289,22 @@ pub(crate) fn write_lookups(
     let reader = BlockReader::open(files.storage, documents)?;
     let count = reader.record_count::<Entry>()?;
     let mut written = Vec::new();
-    for what in ["names", "keys", "payloads"] {
+    for what in ["names", "keys", "payloads", "contents"] {
         let field = |entry: &Entry| match what {
-            "names" => (entry.sketch_name >> 64) as u64,
-            "keys" => entry.key,
-            _ => entry.payload,
+            "names" => Some((entry.sketch_name >> 64) as u64),
+            "keys" => Some(entry.key),
+            "payloads" => Some(entry.payload).filter(|payload| *payload != 0),
+            // A revisit has the content of another, and how that was read is not its own.
+            _ if entry.has(Flag::Revisit) => None,
+            _ => Some(content_name(entry.bytes_name, entry.way)),
         };
         let file = files.create(what, FileKind::Lookup)?;
         written.push(write_lookup(file, count, budget, |each| {
             let mut stream = reader.all_records::<Entry>(8)?;
             let mut doc = base;
             while let Some(entry) = stream.next_record()? {
-                if what != "payloads" || entry.payload != 0 {
-                    each(field(&entry), doc);
+                if let Some(name) = field(&entry) {
+                    each(name, doc);
                 }
                 doc += 1;
             }

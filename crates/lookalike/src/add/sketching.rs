@@ -12,16 +12,18 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use lookalike_core::recipe::{Recipe, SketchKind};
 use lookalike_core::sketch::{Kept, Sketch};
 use lookalike_core::sketcher::Sketcher;
 use serde_json::json;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128};
 
-use super::recent::{Known, Recent};
+use super::contents::Contents;
+use super::intake::OLDER;
+use super::recent::{Key, Known, Recent};
 use super::tally::Tally;
 use crate::collection::entry::{Entry, Facts, Flag, SketchHead};
 use crate::collection::state::MIME_LEN;
@@ -30,7 +32,7 @@ use crate::corpus::document::Document;
 use crate::corpus::inputs::Source;
 use crate::corpus::options::ReadOptions;
 use crate::corpus::read::read_source;
-use crate::corpus::record::{Body, Record, Refused};
+use crate::corpus::record::{Body, Kind, Record, Refused};
 use crate::corpus::unusable::Unusable;
 use crate::storage::StorageError;
 
@@ -69,6 +71,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) sources: &'a [Source],
     pub(crate) options: &'a ReadOptions,
     pub(crate) recipe: &'a Recipe,
+    /// What older sweeps have.
+    pub(crate) contents: &'a Contents,
     pub(crate) threads: NonZeroUsize,
     /// Bytes of raw records that may be on their way at a time.
     pub(crate) in_flight: u64,
@@ -112,6 +116,7 @@ pub(crate) fn sketch_all(
             while let Some((source, len, sketched)) = waiting.remove(&next) {
                 next += 1;
                 gate.leave(len);
+                let sketched = sketched?;
                 position = match &sketched {
                     Piece::Batch(_) => Position {
                         source,
@@ -237,7 +242,7 @@ enum Piece {
     Last(Sketched),
 }
 
-type Done = (u64, usize, u64, Piece);
+type Done = (u64, usize, u64, Result<Piece, StorageError>);
 
 fn sketch_batches(
     reading: &Reading<'_>,
@@ -253,20 +258,15 @@ fn sketch_batches(
         };
         let done = match work {
             Work::Batch(batch) => {
-                let sketched = worker.sketch(source, &batch);
-                (
-                    number,
-                    source,
-                    cost(reading, &batch),
-                    Piece::Batch(sketched),
-                )
+                let sketched = worker.sketch(source, &batch).map(Piece::Batch);
+                (number, source, cost(reading, &batch), sketched)
             }
-            Work::End(None) => (number, source, 0, Piece::Last(Sketched::default())),
+            Work::End(None) => (number, source, 0, Ok(Piece::Last(Sketched::default()))),
             Work::End(Some(refused)) => {
                 let mut sketched = Sketched::default();
                 sketched.refuse(refused);
                 sketched.position = u64::MAX;
-                (number, source, 0, Piece::Last(sketched))
+                (number, source, 0, Ok(Piece::Last(sketched)))
             }
         };
         if to_collector.send(done).is_err() {
@@ -287,7 +287,11 @@ pub(crate) struct Worker<'a> {
     options: &'a ReadOptions,
     sources: &'a [Source],
     recent: &'a Recent,
-    sketcher: Sketcher,
+    contents: &'a Contents,
+    way: Way,
+    recipe: &'a Recipe,
+    /// Made when something is to be sketched.
+    sketcher: Option<Sketcher>,
     keeps_text: bool,
 }
 
@@ -297,21 +301,54 @@ impl<'a> Worker<'a> {
             options: reading.options,
             sources: reading.sources,
             recent,
-            sketcher: Sketcher::new(reading.recipe),
+            contents: reading.contents,
+            way: Way::new(reading.options),
+            recipe: reading.recipe,
+            sketcher: None,
             keeps_text: reading.keeps_text,
         }
     }
 
-    fn sketch(&mut self, source: usize, batch: &Batch) -> Sketched {
+    fn sketch(&mut self, source: usize, batch: &Batch) -> Result<Sketched, StorageError> {
         let mut out = Sketched {
             position: batch.position(),
             ..Sketched::default()
         };
+        let mut done = Ok(());
         batch.for_each(&mut |record| match record {
-            Ok(record) => self.record(source, &record, &mut out),
+            _ if done.is_err() => {}
+            Ok(record) => done = self.record(source, &record, &mut out),
             Err(refused) => out.refuse(refused),
         });
-        out
+        done.map(|()| out)
+    }
+
+    /// What the content of a record comes to, or came to before.
+    fn known(
+        &mut self,
+        record: &Record<'_>,
+        key: Key,
+        texts: &mut Vec<u8>,
+        text_len: &mut u64,
+    ) -> Result<Result<Arc<Known>, Unusable>, StorageError> {
+        let (known, has_text) = if let Some(known) = self.recent.get(&key) {
+            (known, false)
+        } else if let Some(found) = self.contents.find(key.0, key.1)? {
+            (
+                Arc::new(Known::older(&found.entry, &record.body)),
+                found.has_text,
+            )
+        } else {
+            let read = self.read(record, texts, text_len);
+            return Ok(read.map(|known| self.recent.add(key, known)));
+        };
+        if self.keeps_text
+            && !has_text
+            && let Ok(document) = record.document(self.options)
+        {
+            *text_len = self.keep(&document, texts);
+        }
+        Ok(Ok(known))
     }
 
     /// Keeps the text of a document, if texts are kept, and says how long it is.
@@ -337,12 +374,15 @@ impl<'a> Worker<'a> {
         text_len: &mut u64,
     ) -> Result<Known, Unusable> {
         let document = record.document(self.options)?;
-        let sketch = document.sketch(&mut self.sketcher);
+        let sketcher = self
+            .sketcher
+            .get_or_insert_with(|| Sketcher::new(self.recipe));
+        let sketch = document.sketch(sketcher);
         if sketch.tokens() == 0 {
             return Err(Unusable::NoTokens);
         }
+        let tokens_name = sketcher.tokens_name().0;
         *text_len = self.keep(&document, texts);
-        let tokens_name = self.sketcher.tokens_name().0;
         let level = match sketch.kept() {
             Kept::Nested(kept) => kept.level(),
             _ => 0,
@@ -357,11 +397,16 @@ impl<'a> Worker<'a> {
             sketch: SketchHead::new(sketch.samples().len(), level),
             sketch_name: sketch_name(&sketch, tokens_name),
             is_repaired: document.replaced() > 0,
-            samples: samples.into_boxed_slice(),
+            samples: Some(samples.into_boxed_slice()),
         })
     }
 
-    fn record(&mut self, source: usize, record: &Record<'_>, out: &mut Sketched) {
+    fn record(
+        &mut self,
+        source: usize,
+        record: &Record<'_>,
+        out: &mut Sketched,
+    ) -> Result<(), StorageError> {
         let mut entry = Entry {
             key: key(record, &self.sources[source].name, self.options.by_place),
             offset: record.offset.0,
@@ -395,7 +440,7 @@ impl<'a> Worker<'a> {
                     "revisit of nothing",
                     "it says neither what it revisits nor the digest of it",
                 ));
-                return;
+                return Ok(());
             };
             entry.payload = payload_name(digest);
             entry.set(Flag::Revisit);
@@ -406,25 +451,16 @@ impl<'a> Worker<'a> {
                 refused
             };
             let (body_len, name) = body_name(&record.body);
-            let key = (name, way_of_reading(&record.body));
-            let known = match self.recent.get(&key) {
-                Some(known) => {
-                    if self.keeps_text
-                        && let Ok(document) = record.document(self.options)
-                    {
-                        entry.strings = self.keep(&document, &mut out.texts);
-                    }
-                    known
+            entry.way = self.way.of(&record.body);
+            let key = (name, entry.way);
+            let known = match self.known(record, key, &mut out.texts, &mut entry.strings)? {
+                Ok(known) => known,
+                Err(why) => {
+                    out.refuse(refused(&why));
+                    return Ok(());
                 }
-                None => match self.read(record, &mut out.texts, &mut entry.strings) {
-                    Ok(known) => self.recent.add(key, known),
-                    Err(why) => {
-                        out.refuse(refused(&why));
-                        return;
-                    }
-                },
             };
-            let width = self.sketcher.recipe().width.get() as u64;
+            let width = self.recipe.width.get() as u64;
             if known.tokens < width {
                 entry.set(Flag::Short);
                 out.tally.short += 1;
@@ -446,7 +482,10 @@ impl<'a> Worker<'a> {
             }
             entry.sketch = known.sketch;
             entry.sketch_name = known.sketch_name;
-            out.bodies.extend_from_slice(&known.samples);
+            match &known.samples {
+                Some(samples) => out.bodies.extend_from_slice(samples),
+                None => entry.grade = OLDER,
+            }
             out.tally.bytes += entry.body_len;
             out.tally.tokens += entry.tokens;
         }
@@ -456,19 +495,48 @@ impl<'a> Worker<'a> {
         out.bodies.extend_from_slice(url.unwrap_or("").as_bytes());
         out.bodies.extend_from_slice(mime.as_bytes());
         out.entries.push(entry);
+        Ok(())
     }
 }
 
-/// Of two documents with the same bytes, whether they are read alike.
-fn way_of_reading(body: &Body<'_>) -> u64 {
-    match body {
-        Body::Text(_) => 0,
-        Body::Features(_) => 1,
-        Body::Revisit { .. } => 2,
-        Body::Bytes { kind, charset, .. } => {
-            let charset = charset.as_deref().unwrap_or_default();
-            xxh3_64(format!("{kind:?} {charset}").as_bytes())
-        }
+/// How documents are read, as far as it is the same for all: everything but their bytes
+/// that their text follows from, or that there is none. The number after `reading` is to be
+/// raised when the same bytes would give another text: by another reader of HTML, say.
+#[derive(Clone, Copy)]
+struct Way(u64);
+
+impl Way {
+    fn new(options: &ReadOptions) -> Way {
+        let ReadOptions {
+            format,
+            tokens,
+            limits,
+            ..
+        } = options;
+        let said = format!("reading 1: {format} {tokens} {}", limits.document);
+        Way(xxh3_64(said.as_bytes()))
+    }
+
+    /// Of two documents with the same bytes, whether they are read alike.
+    fn of(self, body: &Body<'_>) -> u32 {
+        let way = match body {
+            Body::Text(_) => self.0,
+            Body::Features(_) => self.0 ^ 1,
+            Body::Revisit { .. } => 0,
+            Body::Bytes { kind, charset, .. } => {
+                let charset = charset.as_deref().unwrap_or_default();
+                let kind = match kind {
+                    Kind::Html => 2,
+                    Kind::Text => 3,
+                    Kind::Unsaid => 4,
+                    Kind::Named => 5,
+                };
+                xxh3_64_with_seed(charset.as_bytes(), self.0 ^ kind)
+            }
+        };
+        // As many bits as an entry has room for: this tells ways apart that one and the
+        // same content is read in, of which there are a few.
+        (way & 0xffff_ffff) as u32
     }
 }
 
@@ -495,7 +563,8 @@ pub(crate) fn id_key(id: &str) -> u64 {
     named('i', id)
 }
 
-fn payload_name(digest: &str) -> u64 {
+/// What a payload digest is found under.
+pub(crate) fn payload_name(digest: &str) -> u64 {
     // 0 is for documents without one.
     xxh3_64(digest.as_bytes()).max(1)
 }

@@ -37,7 +37,7 @@ mod stream;
 mod tests;
 mod write;
 
-pub use read::{BlockReader, Words, verify};
+pub use read::{BlockCursor, BlockReader, Words, verify};
 pub use records::{Record, RecordStream};
 pub use stream::BlockStream;
 pub use write::BlockWriter;

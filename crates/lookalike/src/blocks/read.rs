@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +39,8 @@ impl fmt::Debug for BlockReader {
     }
 }
 
-/// The block that a thread read last, checked.
+/// The block that was read last, checked.
+#[derive(Debug, Default)]
 struct LastBlock {
     /// Serial number of the reader, and block. `None` while the bytes are in doubt.
     holds: Option<(u64, u64)>,
@@ -55,13 +57,29 @@ impl BlockReader {
     /// Opens the file that `entry` speaks of. Its length and its header are compared,
     /// nothing else is read.
     pub fn open(storage: &dyn Storage, entry: &FileEntry) -> Result<BlockReader, StorageError> {
+        BlockReader::open_as(entry, |name| storage.open(name))
+    }
+
+    /// The same for many small reads all over the file: mapped into memory, where that can
+    /// be done.
+    pub fn open_mapped(
+        storage: &dyn Storage,
+        entry: &FileEntry,
+    ) -> Result<BlockReader, StorageError> {
+        BlockReader::open_as(entry, |name| storage.open_mapped(name))
+    }
+
+    fn open_as(
+        entry: &FileEntry,
+        open: impl FnOnce(&str) -> io::Result<Box<dyn ReadAt>>,
+    ) -> Result<BlockReader, StorageError> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let io = |error| StorageError::io(&entry.name, error);
         if file_len_of(entry.payload_len) != Some(entry.file_len) {
             let what = "the two lengths that the manifest gives for it do not fit";
             return Err(StorageError::damaged(&entry.name, what, None));
         }
-        let file = storage.open(&entry.name).map_err(io)?;
+        let file = open(&entry.name).map_err(io)?;
         let what = match file.len() {
             len if len < entry.file_len => Some("it is shorter than it was"),
             len if len > entry.file_len => Some("it is longer than it was"),
@@ -116,11 +134,8 @@ impl BlockReader {
 
     /// Appends some of the numbers that a file holds. None is cut in two by a block.
     pub fn read_words(&self, words: Range<u64>, out: &mut Vec<u64>) -> Result<(), StorageError> {
-        let len = words.end.saturating_sub(words.start).saturating_mul(8);
-        self.parts(words.start.saturating_mul(8), len, |part| {
-            let words = part.as_chunks().0.iter();
-            out.extend(words.map(|word| u64::from_le_bytes(*word)));
-        })
+        let (offset, len) = words_place(words);
+        self.parts(offset, len, |part| extend_words(part, out))
     }
 
     /// The numbers that a file holds, to be looked at here and there.
@@ -143,16 +158,18 @@ impl BlockReader {
         mut take: impl FnMut(&[u8]),
     ) -> Result<(), StorageError> {
         self.check_range(offset, len)?;
-        let payload = PAYLOAD_LEN as u64;
-        let place = offset + HEADER_LEN as u64;
-        let (mut block, mut skip, mut left) = (place / payload, place % payload, len);
-        while left > 0 {
-            let now = left.min(payload - skip);
-            let part = below_block(skip)..below_block(skip + now);
+        for (block, part) in stretch(offset, len) {
             self.with_block(block, |bytes| take(&bytes[part]))?;
-            (block, skip, left) = (block + 1, 0, left - now);
         }
         Ok(())
+    }
+
+    /// The file, to be read here and there by one reader who moves slowly through it.
+    pub fn cursor(&self) -> BlockCursor {
+        BlockCursor {
+            reader: self.clone(),
+            last: LastBlock::default(),
+        }
     }
 
     /// The whole stream, and the checksum over all of it besides.
@@ -244,16 +261,21 @@ impl BlockReader {
             return Ok(());
         }
         LAST_BLOCK.with_borrow_mut(|last| {
-            let payload = self.payload_of(block);
-            if last.holds != Some((self.shared.serial, block)) {
-                last.holds = None;
-                self.fetch(block, 1, &mut last.bytes)?;
-                self.check_block(block, &last.bytes)?;
-                last.holds = Some((self.shared.serial, block));
-            }
-            read(&last.bytes[..payload]);
+            read(self.block_in(block, last)?);
             Ok(())
         })
+    }
+
+    /// The checked payload of a block, read unless it is the one that was read last.
+    fn block_in<'l>(&self, block: u64, last: &'l mut LastBlock) -> Result<&'l [u8], StorageError> {
+        let payload = self.payload_of(block);
+        if last.holds != Some((self.shared.serial, block)) {
+            last.holds = None;
+            self.fetch(block, 1, &mut last.bytes)?;
+            self.check_block(block, &last.bytes)?;
+            last.holds = Some((self.shared.serial, block));
+        }
+        Ok(&last.bytes[..payload])
     }
 
     /// The payload of a block, checked, where the file is mapped. It is checked when it is
@@ -331,6 +353,62 @@ impl BlockReader {
         let what = "it is another file than the manifest names";
         Err(StorageError::damaged(&self.entry().name, what, None))
     }
+}
+
+/// A reader of a file with a block of its own: where several files are read in turns, the
+/// one block that a thread has would be read and checked anew at every turn.
+#[derive(Debug)]
+pub struct BlockCursor {
+    reader: BlockReader,
+    last: LastBlock,
+}
+
+impl BlockCursor {
+    /// Appends some of the numbers that the file holds. None is cut in two by a block.
+    pub fn read_words(
+        &mut self,
+        words: Range<u64>,
+        out: &mut Vec<u64>,
+    ) -> Result<(), StorageError> {
+        let (offset, len) = words_place(words);
+        self.reader.check_range(offset, len)?;
+        for (block, part) in stretch(offset, len) {
+            let bytes = match self.reader.mapped_block(block)? {
+                Some(payload) => payload,
+                None => self.reader.block_in(block, &mut self.last)?,
+            };
+            extend_words(&bytes[part], out);
+        }
+        Ok(())
+    }
+}
+
+/// Where some numbers of eight bytes stand, and how many bytes they are.
+fn words_place(words: Range<u64>) -> (u64, u64) {
+    let len = words.end.saturating_sub(words.start).saturating_mul(8);
+    (words.start.saturating_mul(8), len)
+}
+
+fn extend_words(bytes: &[u8], out: &mut Vec<u64>) {
+    let words = bytes.as_chunks().0.iter();
+    out.extend(words.map(|word| u64::from_le_bytes(*word)));
+}
+
+/// The blocks that a stretch of the stream lies in, and what of the payload of each.
+#[inline]
+fn stretch(offset: u64, len: u64) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let payload = PAYLOAD_LEN as u64;
+    let place = offset + HEADER_LEN as u64;
+    let (mut block, mut skip, mut left) = (place / payload, place % payload, len);
+    std::iter::from_fn(move || {
+        if left == 0 {
+            return None;
+        }
+        let now = left.min(payload - skip);
+        let part = (block, below_block(skip)..below_block(skip + now));
+        (block, skip, left) = (block + 1, 0, left - now);
+        Some(part)
+    })
 }
 
 /// The numbers of a file, eight bytes each.

@@ -94,6 +94,28 @@ proptest! {
     }
 
     #[test]
+    fn a_cursor_reads_what_anyone_reads(count in 1..30_000_u64, places in prop::collection::vec((any::<Index>(), any::<Index>()), 1..20)) {
+        let (_folder, disk) = folder();
+        let words: Vec<u64> = (0..count).map(|i| i * i).collect();
+        let mut writer = BlockWriter::create(&disk, "w", FileKind::Fingerprints, 3).unwrap();
+        writer.append_records(&words).unwrap();
+        let entry = writer.finish().unwrap();
+        for reader in [BlockReader::open(&disk, &entry).unwrap(), BlockReader::open_mapped(&disk, &entry).unwrap()] {
+            let mut cursor = reader.cursor();
+            for (from, to) in &places {
+                let (from, to) = (from.index(words.len()), to.index(words.len()));
+                let (from, to) = (from.min(to), from.max(to));
+                let mut out = vec![7];
+                cursor.read_words(from as u64..to as u64, &mut out).unwrap();
+                prop_assert_eq!(&out[1..], &words[from..to]);
+            }
+            prop_assert!(cursor.read_words(0..count + 1, &mut Vec::new()).is_err());
+            let few = reader.partition_point(|word: &u64| *word < count).unwrap();
+            prop_assert_eq!(few, words.partition_point(|word| *word < count) as u64);
+        }
+    }
+
+    #[test]
     fn records_come_back(count in 0..20_000_u32, start in any::<Index>()) {
         let (_folder, disk) = folder();
         let records: Vec<(u64, u32)> = (0..count).map(|i| (u64::from(i) << 33 | 5, i)).collect();

@@ -16,7 +16,7 @@ use crate::collection::{Collection, file_name};
 use crate::pairs::count::count;
 use crate::pairs::groups::Groups;
 use crate::pairs::judge::{Floor, Judging};
-use crate::pairs::postings::{PARTITIONS, merged};
+use crate::pairs::postings::{PARTITIONS, Postings, merged};
 use crate::storage::{Storage, StorageError};
 
 /// Clusters a collection under a policy and keeps the result beside those it has. One of
@@ -82,8 +82,9 @@ fn recount(
         sketches.count_levels()?;
     }
     let mut groups = Groups::new(storage, 0, options.memory / 6);
+    let mut buckets: Vec<_> = postings.iter().map(Postings::by_bucket).collect();
     for partition in 0..PARTITIONS {
-        groups.partition(partition, &merged(&postings, partition)?, &[])?;
+        groups.partition(partition, &merged(&mut buckets, partition)?, &mut [])?;
     }
     let name = file_name("pairs", manifest.generation());
     let id = manifest.file_id(&name);

@@ -26,9 +26,42 @@ const FEW: usize = 4;
 impl Lookup {
     /// Opens a file of names.
     pub fn open(storage: &dyn Storage, entry: &FileEntry) -> Result<Lookup, StorageError> {
-        let reader = BlockReader::open(storage, entry)?;
+        Lookup::new(BlockReader::open(storage, entry)?)
+    }
+
+    pub(crate) fn new(reader: BlockReader) -> Result<Lookup, StorageError> {
         let len = reader.record_count::<(u64, u32)>()?;
         Ok(Lookup { reader, len })
+    }
+
+    /// Calls `each` with the documents of one name, in order, until it gives something.
+    pub(crate) fn find<T>(
+        &self,
+        name: u64,
+        mut each: impl FnMut(u32) -> Result<Option<T>, StorageError>,
+    ) -> Result<Option<T>, StorageError> {
+        for at in self.lower_bound(name, 0)?..self.len {
+            let (found, doc) = self.reader.record::<(u64, u32)>(at)?;
+            if found != name {
+                break;
+            }
+            if let Some(answer) = each(doc)? {
+                return Ok(Some(answer));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The documents that have one of some names, which must increase: by number, so that
+    /// reading what is known of them goes from front to back, and each with its name.
+    pub(crate) fn found(&self, names: &[u64]) -> Result<Vec<(u32, u64)>, StorageError> {
+        let mut found = Vec::new();
+        self.find_all(names, |name, doc| {
+            found.push((doc, name));
+            Ok(())
+        })?;
+        found.sort_unstable();
+        Ok(found)
     }
 
     /// Calls `each` with every document that has one of some names, which must increase.

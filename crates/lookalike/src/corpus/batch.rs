@@ -115,6 +115,11 @@ impl Drop for Pieces {
 #[derive(Clone, Default)]
 struct Pool(Arc<Mutex<Vec<Vec<u8>>>>);
 
+thread_local! {
+    /// The buffers of a thread that reads: those of one source serve for the next.
+    static POOL: Pool = Pool::default();
+}
+
 /// Buffers that wait in a pool at most.
 const POOLED: usize = 8;
 
@@ -200,7 +205,7 @@ impl<'s> Gather<'s> {
             sink,
             bytes: Vec::new(),
             pieces: Vec::new(),
-            pool: Pool::default(),
+            pool: POOL.with(Pool::clone),
             position: 0,
         }
     }
@@ -222,6 +227,10 @@ impl<'s> Gather<'s> {
         bytes: &[u8],
         piece: impl FnOnce(Range<usize>) -> Piece,
     ) -> Result<(), Stopped> {
+        if self.bytes.capacity() == 0 {
+            // Room for a batch at once: grown bit by bit, it would be moved many times.
+            self.bytes.reserve(BATCH_LEN + BATCH_LEN / 2);
+        }
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         self.pieces.push(piece(start..self.bytes.len()));

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::postings::{Postings, Sorted};
+use super::postings::{Buckets, Sorted, Span};
 use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind};
 use crate::storage::{Storage, StorageError};
 
@@ -45,6 +45,18 @@ impl Chunk {
     pub(crate) fn doc(&self, place: usize) -> u32 {
         self.members[place] & !FIRST
     }
+}
+
+/// What is left of a sorted list behind those of which something is true. They are few
+/// nearly always.
+fn skip(mut list: &[u64], is_before: impl Fn(u64) -> bool) -> &[u64] {
+    for _ in 0..8 {
+        match list {
+            [first, rest @ ..] if is_before(*first) => list = rest,
+            _ => return list,
+        }
+    }
+    &list[list.partition_point(|posting| is_before(*posting))..]
 }
 
 /// The document of a posting: its lower half.
@@ -120,8 +132,7 @@ pub(crate) struct Groups<'a> {
     most: usize,
     base: u32,
     pub(crate) sizes: Sizes,
-    // Buffers.
-    older: Vec<Vec<u64>>,
+    // A buffer.
     docs: Vec<u32>,
 }
 
@@ -136,7 +147,6 @@ impl<'a> Groups<'a> {
             most: most.clamp(1 << 6, 1 << 30),
             base,
             sizes: Sizes::default(),
-            older: Vec::new(),
             docs: Vec::new(),
         }
     }
@@ -146,37 +156,41 @@ impl<'a> Groups<'a> {
         &mut self,
         partition: usize,
         sorted: &Sorted,
-        segments: &[Postings],
+        segments: &mut [Buckets<'_>],
     ) -> Result<(), StorageError> {
-        self.older.resize_with(segments.len(), Vec::new);
-        // Reading a bucket costs a block at least; with many buckets in use it is
-        // cheaper to read the partition from front to back.
         let buckets = sorted.ends.len();
         let first = partition * buckets;
-        for bucket in 0..buckets {
-            let new = sorted.bucket(bucket);
-            if new.is_empty() {
-                continue;
-            }
-            for (segment, older) in segments.iter().zip(&mut self.older) {
-                segment.buckets(first + bucket..first + bucket + 1, older)?;
-            }
-            self.bucket(new)?;
+        let used = (0..buckets).filter(|bucket| !sorted.bucket(*bucket).is_empty());
+        // Reading a bucket costs a look at each segment; a small sweep has use for few of
+        // them, and must not read all that there is.
+        let span = if used.clone().count() * 8 >= buckets {
+            Span::Partition
+        } else {
+            Span::Bucket
+        };
+        for bucket in used {
+            let older: Result<Vec<&[u64]>, StorageError> = segments
+                .iter_mut()
+                .map(|segment| segment.bucket(first + bucket, span))
+                .collect();
+            self.bucket(sorted.bucket(bucket), &mut older?)?;
         }
         Ok(())
     }
 
-    fn bucket(&mut self, new: &[u64]) -> Result<(), StorageError> {
+    /// Adds the groups of one bucket. Of the older postings none is needed twice.
+    fn bucket(&mut self, new: &[u64], older: &mut [&[u64]]) -> Result<(), StorageError> {
         let rest = |posting: u64| posting >> 32;
-        let mut places = vec![0_usize; self.older.len()];
         for same in new.chunk_by(|x, y| rest(*x) == rest(*y)) {
             let key = rest(same[0]);
             self.docs.clear();
-            for (older, place) in self.older.iter().zip(&mut places) {
-                *place += older[*place..].partition_point(|posting| rest(*posting) < key);
-                while let Some(posting) = older.get(*place).filter(|p| rest(**p) == key) {
+            for older in &mut *older {
+                *older = skip(older, |posting| rest(posting) < key);
+                while let [posting, after @ ..] = *older
+                    && rest(*posting) == key
+                {
                     self.docs.push(doc_of(*posting));
-                    *place += 1;
+                    *older = after;
                 }
             }
             let older = self.docs.len();

@@ -8,6 +8,8 @@
 //! The floor is well below the thresholds that clusters are made with, so that they can
 //! be made again and again from the pairs alone.
 
+use std::ops::RangeInclusive;
+
 use lookalike_core::estimate::Overlap;
 use lookalike_core::recipe::SketchKind;
 use lookalike_core::sketch::min;
@@ -89,39 +91,37 @@ impl<'a> Judging<'a> {
             };
             pair.side(measure, kind, threshold, errors) >= Side::Near
         };
-        let resembling = |both: u32| {
-            let enough = |&common: &u32| {
-                reaches(
-                    common,
-                    both - common,
-                    common,
-                    Measure::Resemblance,
-                    floor.resemblance,
-                    ERRORS,
-                )
-            };
-            (0..=both / 2).find(enough).unwrap_or(both)
+        let resembling = |both: u32, common: u32| {
+            reaches(
+                common,
+                both - common,
+                common,
+                Measure::Resemblance,
+                floor.resemblance,
+                ERRORS,
+            )
         };
-        let contained = |of: u32| {
-            let enough = |&common: &u32| {
-                reaches(
-                    common,
-                    of,
-                    common,
-                    Measure::AInB,
-                    floor.containment,
-                    CONTAINMENT_ERRORS,
-                )
-            };
-            (of.clamp(1, 2)..=of).find(enough).unwrap_or(u32::MAX)
+        let contained = |of: u32, common: u32| {
+            reaches(
+                common,
+                of,
+                common,
+                Measure::AInB,
+                floor.containment,
+                CONTAINMENT_ERRORS,
+            )
         };
-        let table = to_u32(TABLE);
+        let least_resembling = growing(|both| 0..=both / 2, resembling);
+        let least_contained = growing(|of| of.clamp(1, 2)..=of, contained);
+        let sure = (0..to_u32(TABLE)).zip(least_resembling);
         Judging {
             sketches,
             kind,
             floor,
-            least_resembling: (0..table).map(resembling).collect(),
-            least_contained: (0..table).map(contained).collect(),
+            least_resembling: sure.map(|(both, least)| least.unwrap_or(both)).collect(),
+            least_contained: least_contained
+                .map(|least| least.unwrap_or(u32::MAX))
+                .collect(),
         }
     }
 
@@ -142,6 +142,22 @@ impl<'a> Judging<'a> {
     pub(crate) fn size(&self, doc: u32) -> u64 {
         self.sketches.head(doc).size()
     }
+}
+
+/// For each number of samples the least of a range that is enough, if any is. More samples
+/// never need fewer, so each search goes on where the one before ended.
+fn growing(
+    range: impl Fn(u32) -> RangeInclusive<u32>,
+    is_enough: impl Fn(u32, u32) -> bool,
+) -> impl Iterator<Item = Option<u32>> {
+    let mut from = 0;
+    (0..to_u32(TABLE)).map(move |samples| {
+        let range = range(samples);
+        let mut rest = from.max(*range.start())..=*range.end();
+        let least = rest.find(|common| is_enough(samples, *common));
+        from = least.unwrap_or(from);
+        least
+    })
 }
 
 /// Judges the pairs of one later document after the other.
@@ -358,4 +374,56 @@ pub(crate) fn overlap_at(a: &[u64], b: &[u64], level: u32) -> Overlap {
 
 fn to_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tables by their definition: every count is tried, from the least on.
+    fn by_definition(kind: SketchKind, floor: Floor) -> (Vec<u32>, Vec<u32>) {
+        let pair = |common, of_a| Pair {
+            a: 1,
+            b: 0,
+            common,
+            of_a,
+            of_b: common,
+            basis: Basis::Level(64),
+        };
+        let resembling = |both: u32| {
+            let is_enough = |&common: &u32| {
+                let pair = pair(common, both - common);
+                pair.side(Measure::Resemblance, kind, floor.resemblance, ERRORS) >= Side::Near
+            };
+            (0..=both / 2).find(is_enough).unwrap_or(both)
+        };
+        let contained = |of: u32| {
+            let is_enough = |&common: &u32| {
+                let (floor, errors) = (floor.containment, CONTAINMENT_ERRORS);
+                pair(common, of).side(Measure::AInB, kind, floor, errors) >= Side::Near
+            };
+            (of.clamp(1, 2)..=of).find(is_enough).unwrap_or(u32::MAX)
+        };
+        let all = 0..to_u32(TABLE);
+        (
+            all.clone().map(resembling).collect(),
+            all.map(contained).collect(),
+        )
+    }
+
+    #[test]
+    fn tables_are_what_trying_every_count_gives() {
+        let sketches = Sketches::default();
+        let kind = SketchKind::default();
+        for (resemblance, containment) in [(0.4, 0.5), (0.05, 0.05), (0.9, 0.99), (1.0, 1.0)] {
+            let floor = Floor {
+                resemblance,
+                containment,
+            };
+            let judging = Judging::new(&sketches, kind, floor);
+            let (resembling, contained) = by_definition(kind, floor);
+            assert!(judging.least_resembling == resembling, "{floor:?}");
+            assert!(judging.least_contained == contained, "{floor:?}");
+        }
+    }
 }

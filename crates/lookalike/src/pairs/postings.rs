@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use lookalike_core::recipe::SketchKind;
 
-use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind, Words};
+use crate::blocks::{BlockCursor, BlockReader, BlockWriter, FileEntry, FileKind, Words};
 use crate::storage::{Storage, StorageError};
 
 /// How many partitions there are while postings are sorted.
@@ -162,6 +162,12 @@ impl Sorted {
 }
 
 impl Sortable<'_> {
+    /// How many there are.
+    pub(crate) fn len(&self) -> u64 {
+        let held: usize = self.parts.iter().map(|(held, _)| held.len()).sum();
+        held as u64 + self.spilled_len / 12
+    }
+
     /// Sorts one partition.
     pub(crate) fn sort(&self, partition: usize) -> Result<Sorted, StorageError> {
         let (held, spilled) = &self.parts[partition];
@@ -211,17 +217,19 @@ impl Sortable<'_> {
 }
 
 /// A partition of several segments' postings, in order.
-pub(crate) fn merged(segments: &[Postings], partition: usize) -> Result<Sorted, StorageError> {
+pub(crate) fn merged(
+    segments: &mut [Buckets<'_>],
+    partition: usize,
+) -> Result<Sorted, StorageError> {
     let mut sorted = Sorted {
         postings: Vec::new(),
         ends: Vec::with_capacity(BUCKETS),
     };
-    let mut buffer = Vec::new();
     for bucket in partition * BUCKETS..(partition + 1) * BUCKETS {
         let from = sorted.postings.len();
-        for segment in segments {
-            segment.buckets(bucket..bucket + 1, &mut buffer)?;
-            sorted.postings.extend_from_slice(&buffer);
+        for segment in &mut *segments {
+            let postings = segment.bucket(bucket, Span::Partition)?;
+            sorted.postings.extend_from_slice(postings);
         }
         sorted.postings[from..].sort_unstable();
         sorted.ends.push(sorted.postings.len());
@@ -462,6 +470,16 @@ impl Postings {
         Ok(())
     }
 
+    /// The postings, to be read bucket by bucket.
+    pub(crate) fn by_bucket(&self) -> Buckets<'_> {
+        Buckets {
+            postings: self,
+            cursor: self.reader.cursor(),
+            held: Vec::new(),
+            within: 0..0,
+        }
+    }
+
     /// Calls `each` with the list of every key that has one, and the place of the key.
     ///
     /// Keys are as good as random, so the place of one is guessed, guessed again from what
@@ -534,5 +552,48 @@ impl Postings {
     /// How many postings a bucket has.
     pub fn bucket_len(&self, bucket: usize) -> usize {
         usize::try_from(self.starts[bucket + 1] - self.starts[bucket]).unwrap_or(usize::MAX)
+    }
+}
+
+/// How much of the postings is read when a bucket is asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Span {
+    /// Its partition: where most of its buckets will be asked for.
+    Partition,
+    /// The bucket alone.
+    Bucket,
+}
+
+/// Postings of a segment, read bucket by bucket in increasing order: a block that several
+/// of them share is read once. Memory: that block, and a partition at most.
+pub(crate) struct Buckets<'a> {
+    postings: &'a Postings,
+    cursor: BlockCursor,
+    held: Vec<u64>,
+    /// What is held.
+    within: Range<usize>,
+}
+
+impl Buckets<'_> {
+    /// The postings of a bucket, sorted.
+    pub(crate) fn bucket(&mut self, bucket: usize, span: Span) -> Result<&[u64], StorageError> {
+        let starts = &self.postings.starts;
+        if !self.within.contains(&bucket) {
+            self.within = match span {
+                Span::Partition => {
+                    let first = bucket / BUCKETS * BUCKETS;
+                    first..first + BUCKETS
+                }
+                Span::Bucket => bucket..bucket + 1,
+            };
+            self.held.clear();
+            let words = starts[self.within.start]..starts[self.within.end];
+            self.cursor.read_words(words, &mut self.held)?;
+        }
+        let place = |bucket: usize| {
+            let place = starts[bucket] - starts[self.within.start];
+            usize::try_from(place).unwrap_or(usize::MAX)
+        };
+        Ok(&self.held[place(bucket)..place(bucket + 1)])
     }
 }

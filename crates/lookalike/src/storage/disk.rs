@@ -78,6 +78,22 @@ impl Disk {
         }
         Ok(self.folder.join(name))
     }
+
+    fn open_as(&self, name: &str, is_mapped: bool) -> io::Result<Box<dyn ReadAt>> {
+        // Opening a pipe would wait for its other end, for ever.
+        let no_wait = OFlags::NONBLOCK.bits().cast_signed();
+        let file = File::options()
+            .read(true)
+            .custom_flags(no_wait)
+            .open(self.place(name)?)?;
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "not a file"));
+        }
+        let len = about.len();
+        let map = is_mapped.then(|| map(&file)).flatten();
+        Ok(Box::new(Opened { file, len, map }))
+    }
 }
 
 impl Storage for Disk {
@@ -99,25 +115,16 @@ impl Storage for Disk {
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadAt>> {
-        // Opening a pipe would wait for its other end, for ever.
-        let no_wait = OFlags::NONBLOCK.bits().cast_signed();
-        let file = File::options()
-            .read(true)
-            .custom_flags(no_wait)
-            .open(self.place(name)?)?;
-        let about = file.metadata()?;
-        if !about.is_file() {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "not a file"));
-        }
-        let len = about.len();
-        let map = self.is_mapped.then(|| map(&file)).flatten();
-        Ok(Box::new(Opened { file, len, map }))
+        self.open_as(name, self.is_mapped)
+    }
+
+    fn open_mapped(&self, name: &str) -> io::Result<Box<dyn ReadAt>> {
+        self.open_as(name, true)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.place(from)?, self.place(to)?)
     }
-
     fn remove(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.place(name)?)
     }

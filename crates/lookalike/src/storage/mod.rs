@@ -27,6 +27,11 @@ pub trait Storage: fmt::Debug + Send + Sync {
     fn create(&self, name: &str) -> io::Result<Box<dyn Append>>;
     /// Opens a file for reading.
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadAt>>;
+    /// Opens a file for many small reads all over it: mapped into memory, where that can be
+    /// done.
+    fn open_mapped(&self, name: &str) -> io::Result<Box<dyn ReadAt>> {
+        self.open(name)
+    }
     /// Gives a file another name, replacing whatever had it, at once or not at all.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file.
