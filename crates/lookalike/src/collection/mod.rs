@@ -44,6 +44,8 @@ pub mod sightings;
 
 pub mod texts;
 
+pub mod raw;
+
 pub use open::{Collection, Pairs};
 
 #[cfg(test)]
@@ -51,6 +53,9 @@ mod crash_tests;
 
 #[cfg(test)]
 mod texts_tests;
+
+#[cfg(test)]
+mod raw_tests;
 
 use crate::storage::StorageError;
 

@@ -50,6 +50,9 @@ pub enum Lost {
     /// It came through standard input.
     #[error("it was read from standard input, and its text was not kept")]
     NotKept,
+    /// It is a revisit, and nothing in the collection has the payload.
+    #[error("it is a revisit of something that is not in the collection")]
+    NoOriginal,
     /// Its file is gone.
     #[error("`{0}` is not there any more")]
     Missing(String),
@@ -293,7 +296,7 @@ impl OfSource<'_> {
                 each(*doc, entry, again.as_ref().map_err(Lost::clone));
             }
         };
-        let lost = match self.is_file() {
+        let lost = match is_file(&self.source) {
             Ok(true) => match fetch(&self.source, &offsets, options, &mut take) {
                 Ok(()) => Lost::Changed(shown(path)),
                 Err(error) => source_lost(path, &error.fault),
@@ -305,18 +308,18 @@ impl OfSource<'_> {
             each(*doc, entry, Err(lost.clone()));
         }
     }
+}
 
-    /// Whether reading comes to an end: a pipe that stands there now may never.
-    fn is_file(&self) -> io::Result<bool> {
-        match self.source.kind {
-            SourceKind::Stdin => Ok(true),
-            _ => Ok(fs::metadata(&self.source.path)?.is_file()),
-        }
+/// Whether reading a source comes to an end: a pipe that stands there now may never.
+pub(super) fn is_file(source: &Source) -> io::Result<bool> {
+    match source.kind {
+        SourceKind::Stdin => Ok(true),
+        _ => Ok(fs::metadata(&source.path)?.is_file()),
     }
 }
 
 /// What was a document is refused now.
-fn refused_lost(path: &Path, refused: &Refused) -> Lost {
+pub(super) fn refused_lost(path: &Path, refused: &Refused) -> Lost {
     let name = shown(path);
     match refused.code {
         "missing" => Lost::Missing(name),
@@ -328,7 +331,7 @@ fn refused_lost(path: &Path, refused: &Refused) -> Lost {
     }
 }
 
-fn source_lost(path: &Path, fault: &SourceFault) -> Lost {
+pub(super) fn source_lost(path: &Path, fault: &SourceFault) -> Lost {
     let name = shown(path);
     match fault {
         SourceFault::NotAgain => Lost::NotKept,

@@ -35,7 +35,7 @@ mod lines;
 
 mod comma;
 
-mod warc;
+pub(crate) mod warc;
 
 pub(crate) mod wacz;
 

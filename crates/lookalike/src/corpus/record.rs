@@ -52,6 +52,20 @@ pub struct Archived<'a> {
     /// Bytes it takes up in its file as it is stored there, packed or not; 0 where that is
     /// not known.
     pub record_len: u32,
+    /// What the record holds, as it is stored.
+    pub block: Block<'a>,
+}
+
+/// The block of a record in a web archive.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Block<'a> {
+    /// It was read from no archive.
+    #[default]
+    Nowhere,
+    /// An HTTP message: head and body.
+    Message(&'a [u8]),
+    /// A content without a head.
+    Content(&'a [u8]),
 }
 
 /// What an input says of a record's date.

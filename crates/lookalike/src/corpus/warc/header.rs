@@ -33,6 +33,27 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// All fields, in order, their lines joined; lines without a colon are passed over.
+    pub(crate) fn all(self) -> Vec<(String, Vec<u8>)> {
+        let mut fields: Vec<(String, Vec<u8>)> = Vec::new();
+        let mut next = 0;
+        while next < self.0.len() {
+            let start = next;
+            next = self.line_end(start);
+            let line = self.0.get(start..next).unwrap_or_default();
+            if let ([b' ' | b'\t', ..], Some((_, value))) = (line, fields.last_mut()) {
+                value.push(b' ');
+                value.extend_from_slice(line.trim_ascii());
+            } else if let Some(colon) = memchr(b':', line) {
+                let (name, value) = line.split_at(colon);
+                let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
+                let value = value.get(1..).unwrap_or_default();
+                fields.push((name, value.trim_ascii().to_vec()));
+            }
+        }
+        fields
+    }
+
     fn raw(self, name: &str) -> Option<&'a [u8]> {
         let mut next = 0;
         while next < self.0.len() {

@@ -101,6 +101,45 @@ pub(crate) fn content_type(value: Option<&str>) -> ContentType<'_> {
     }
 }
 
+/// A message as it is served again: its body joined if it came in chunks, and otherwise as
+/// it stood.
+pub(crate) struct Served<'a> {
+    pub(crate) status: Option<u16>,
+    /// All of them, in order; of `Transfer-Encoding` what is still true of the body.
+    pub(crate) headers: Vec<(String, Vec<u8>)>,
+    pub(crate) body: Cow<'a, [u8]>,
+}
+
+/// Takes a message apart to be served again.
+pub(crate) fn served(block: &[u8]) -> Served<'_> {
+    let message = message(block);
+    let mut served = Served {
+        status: message.status,
+        headers: Vec::new(),
+        body: Cow::Borrowed(message.body),
+    };
+    for (name, mut value) in message.fields.all() {
+        if name.eq_ignore_ascii_case("transfer-encoding") {
+            // Not in chunks, though it says so, is as good as joined.
+            let codings = String::from_utf8_lossy(&value).into_owned();
+            let is_chunked = |coding: &&str| coding.trim().eq_ignore_ascii_case("chunked");
+            if codings.split(',').any(|coding| is_chunked(&coding))
+                && let Some(joined) = dechunk(&served.body)
+            {
+                served.body = Cow::Owned(joined);
+            }
+            let others = codings.split(',').filter(|coding| !is_chunked(coding));
+            let others: Vec<&str> = others.map(str::trim).collect();
+            value = others.join(", ").into_bytes();
+            if value.is_empty() {
+                continue;
+            }
+        }
+        served.headers.push((name, value));
+    }
+    served
+}
+
 /// Why a body cannot be had.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum BodyFault {
@@ -383,6 +422,36 @@ mod tests {
         assert_eq!(chunked("7fffffffffffffff\r\nx"), "x");
         assert_eq!(chunked("4\r\nwiki\r\nzzz\r\n"), "wiki");
         assert_eq!(chunked(""), "");
+    }
+
+    #[test]
+    fn a_message_is_served_as_it_stood_but_for_its_chunks() {
+        let shown = |block: &[u8]| {
+            let served = served(block);
+            let headers = served.headers.iter().map(|(name, value)| {
+                let value = String::from_utf8_lossy(value).into_owned();
+                format!("{name}: {value}")
+            });
+            (
+                headers.collect::<Vec<_>>().join("|"),
+                served.body.into_owned(),
+            )
+        };
+        let coded = gzip(b"a page");
+        let mut block = b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Encoding: gzip\r\nX: caf\xe9\r\n a b\r\nTransfer-Encoding: Chunked\r\nA: c\r\n\r\n".to_vec();
+        block.extend(format!("{:x}\r\n", coded.len()).bytes());
+        block.extend(&coded);
+        block.extend(b"\r\n0\r\n\r\n");
+        let headers = "A: b|Content-Encoding: gzip|X: caf\u{fffd} a b|A: c".to_owned();
+        assert_eq!(shown(&block), (headers, coded));
+        let block = b"HTTP/1.1 200 OK\nTransfer-Encoding: gzip, chunked\n\n2\nab\n0\n\n";
+        assert_eq!(
+            shown(block),
+            ("Transfer-Encoding: gzip".to_owned(), b"ab".to_vec())
+        );
+        let block = b"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n<p>in no chunks";
+        assert_eq!(shown(block), (String::new(), b"<p>in no chunks".to_vec()));
+        assert_eq!(shown(b""), (String::new(), Vec::new()));
     }
 
     #[test]

@@ -36,6 +36,7 @@ use super::read::Halt;
 use super::record::Refused;
 use super::unpack::{Event, Packing, Unpacked};
 pub(crate) use fetch::{fetch, pick_at};
+pub(crate) use http::{Served, served};
 pub(crate) use record::record;
 use record::skipped_type;
 use split::{HEAD_LEN, Reach, Step};

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::super::date;
 use super::super::json::lossy;
 use super::super::options::ReadOptions;
-use super::super::record::{Archived, Body, Kind, Offset, Record, Refused};
+use super::super::record::{Archived, Block, Body, Kind, Offset, Record, Refused};
 use super::Extent;
 use super::digest::sha1;
 use super::header::Fields;
-use super::http::{self, BodyFault, ContentType};
+use super::http::{self, BodyFault, ContentType, Message};
 
 /// The types that hold no document.
 pub(crate) fn skipped_type(head: &[u8]) -> Option<&'static str> {
@@ -55,6 +55,7 @@ pub(crate) fn record<'a>(
         mime: media_type(said.as_deref()),
         digest: digest.as_deref().and_then(sha1),
         record_len: u32::try_from(extent.len).unwrap_or(0),
+        block: Block::Content(block),
     };
     // What a crawler says of its own run is no document.
     let is_about_run = record
@@ -75,9 +76,8 @@ pub(crate) fn record<'a>(
                 let message = format!("a response of status {status}");
                 return Err(Refused::skipped(offset, "status", message));
             }
+            record.archived.say(&message, block);
             let said = message.fields.get("content-type");
-            record.archived.status = message.status;
-            record.archived.mime = media_type(said.as_deref());
             let (kind, charset) = text_type(said.as_deref(), offset)?;
             let bytes = http::content(&message, &options.limits)
                 .map_err(|fault| bad_body(&fault, offset))?;
@@ -105,10 +105,7 @@ pub(crate) fn record<'a>(
         }
         "revisit" => {
             // Of the response that was not stored again, its head often is.
-            let message = http::message(block);
-            let said = message.fields.get("content-type");
-            record.archived.status = message.status;
-            record.archived.mime = media_type(said.as_deref());
+            record.archived.say(&http::message(block), block);
             Body::Revisit {
                 payload_digest: digest,
                 refers_to: fields.get("warc-refers-to-target-uri").map(bare_uri),
@@ -126,6 +123,15 @@ pub(crate) fn record<'a>(
         }
     };
     Ok(record)
+}
+
+impl<'a> Archived<'a> {
+    /// Notes what an HTTP message says.
+    fn say(&mut self, message: &Message<'a>, block: &'a [u8]) {
+        self.status = message.status;
+        self.mime = media_type(message.fields.get("content-type").as_deref());
+        self.block = Block::Message(block);
+    }
 }
 
 /// What the record is of.
