@@ -50,6 +50,9 @@ pub enum Lost {
     /// It came through standard input.
     #[error("it was read from standard input, and its text was not kept")]
     NotKept,
+    /// It is a revisit, and nothing in the collection has the payload.
+    #[error("it is a revisit of something that is not in the collection")]
+    NoOriginal,
     /// Its file is gone.
     #[error("`{0}` is not there any more")]
     Missing(String),

@@ -110,7 +110,7 @@ fn pages(seeds: std::ops::Range<u64>) -> Vec<Vec<u8>> {
     seeds.map(page).collect()
 }
 
-fn wacz(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub(super) fn wacz(files: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in files {
         let options = zip::write::SimpleFileOptions::default();
