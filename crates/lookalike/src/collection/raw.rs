@@ -14,7 +14,7 @@
 //! a text that the collection keeps is no substitute, for it is not what stood there.
 
 use super::Collection;
-use super::entry::{Entry, Flag};
+use super::entry::Entry;
 use super::sightings::Sighting;
 use super::texts::{Lost, is_file, refused_lost, source_lost};
 use crate::add::sketching::{body_name, payload_name};
@@ -84,7 +84,7 @@ impl Collection {
             Ok(Stood::Elsewhere(payload, head)) => (payload, head),
             Err(lost) => return Ok(Err(lost)),
         };
-        let mut lost = Lost::NotKept;
+        let mut lost = Lost::NoOriginal;
         for original in self.originals(sighting, payload)? {
             match self.stood(&original)? {
                 Ok(Stood::Here(raw)) => {
@@ -104,33 +104,28 @@ impl Collection {
         Ok(Err(lost))
     }
 
-    /// Captures that have the payload of a revisit, likeliest first: those of documents
-    /// with its digest, then of its own document. Of any number, a few are enough.
+    /// Captures that have the payload of a revisit: of its own document, for they are most
+    /// like it, and then of documents that have its payload digest. Of any number, a few.
     fn originals(
         &self,
         revisit: &Sighting,
         payload: Option<u64>,
     ) -> Result<Vec<Sighting>, StorageError> {
-        let mut docs = Vec::new();
+        let mut docs = vec![revisit.doc];
         for add in 0..self.state().sweeps.len() {
-            let segment = self.segment(add);
-            for (doc, _) in segment.payloads.found(payload.as_slice())? {
-                docs.push(doc);
-            }
+            let same_payload = self.segment(add).payloads.found(payload.as_slice())?;
+            docs.extend(same_payload.iter().map(|(doc, _)| doc));
         }
-        // At the same address it has most likely the same headers too.
-        docs.sort_by_key(|doc| (*doc != revisit.doc, *doc));
-        let entry = self.entry(revisit.doc)?;
-        docs.extend([revisit.doc, entry.copy_of]);
         let mut originals = Vec::new();
-        for doc in docs {
-            let entry = self.entry(doc)?;
-            if !entry.has(Flag::Revisit) {
-                originals.push(self.first_sighting(doc, &entry));
+        for (place, doc) in docs.into_iter().enumerate() {
+            if originals.len() >= ENOUGH {
+                break;
+            }
+            if place == 0 || doc != revisit.doc {
+                let seen = self.captures_of(doc)?.into_iter();
+                originals.extend(seen.filter(|one| !one.is_revisit).take(ENOUGH));
             }
         }
-        originals.dedup();
-        originals.truncate(ENOUGH);
         Ok(originals)
     }
 

@@ -9,6 +9,7 @@ use super::Collection;
 use super::raw::Raw;
 use super::sightings::Sighting;
 use super::texts::Lost;
+use super::texts_tests::wacz;
 use crate::add::{AddOptions, add, fault_tests::options};
 use crate::corpus::inputs::Inputs;
 use crate::corpus::tests::{gzip, warc};
@@ -100,6 +101,7 @@ fn a_served_page_is_given_as_it_was_stored() {
     for (name, bytes) in [
         ("a.warc", page.clone()),
         ("a.warc.gz", gzip(&page)),
+        ("a.wacz", wacz(&[("archive/a.warc.gz", gzip(&page))])),
         (
             "whole.warc.gz",
             gzip(&[page.clone(), page.clone()].concat()),
@@ -161,6 +163,21 @@ fn a_revisit_has_the_payload_of_what_it_revisits() {
     // Its own record is there, and what it revisits is not.
     fs::remove_file(made.path().join("a.warc")).unwrap();
     assert!(matches!(made.raw().last(), Some(Err(Lost::Missing(_)))));
+}
+
+#[test]
+fn of_several_originals_one_that_is_there_is_enough() {
+    let page = |day| coded("http://x/1", day, "<p>a page to be read");
+    let made = Made::of(&[("a.warc", [page(1), revisit("http://x/2", 2, "")].concat())]);
+    made.add(&[
+        ("b.warc", page(3)),
+        ("c.warc", revisit("http://x/1", 4, "")),
+    ]);
+    fs::remove_file(made.path().join("a.warc")).unwrap();
+    let is_there: Vec<bool> = made.raw().iter().map(Result::is_ok).collect();
+    // The first page, its capture in the second sweep, the revisit there; and the revisit
+    // whose own record is gone.
+    assert_eq!(is_there, [false, true, true, false]);
 }
 
 #[test]
