@@ -5,7 +5,7 @@ CARGO ?= cargo
 CORPORA ?= ../shared/corpora
 LOOKALIKE = target/release/lookalike
 
-.PHONY: demo build test lint unit clients load screenshots doc fuzz-build truth bench bench-peers bench-scale bench-find bench-sweeps surprise soak avx512
+.PHONY: demo build test lint unit clients python spark wheel bench-python bench-spark load screenshots doc fuzz-build truth bench bench-peers bench-scale bench-find bench-sweeps surprise soak avx512 bench-collapse bench-filters
 
 demo: build
 	@sh demo/tour.sh $(LOOKALIKE)
@@ -15,7 +15,7 @@ build:
 
 # What CI runs: formatting, lints, documentation, tests, real clients, fuzz targets,
 # licences, and the figures on the shared corpora when they are there.
-test: lint unit clients doc fuzz-build
+test: lint unit python spark clients doc fuzz-build
 	@if [ -d "$(CORPORA)" ]; then $(MAKE) truth CORPORA="$(CORPORA)"; \
 	else echo "make truth skipped: no corpora at $(CORPORA)"; fi
 
@@ -28,6 +28,18 @@ lint:
 unit:
 	LOOKALIKE_CORPORA="$$(if [ -d '$(CORPORA)' ]; then cd '$(CORPORA)' && pwd; fi)" \
 	  $(CARGO) test --workspace --locked
+
+# The Python package, in a clean environment; its answers are those of the program.
+python:
+	sh scripts/python
+
+# The job on Apache Spark, on a cluster of its own; the wheel is that of `make python`.
+spark:
+	KEEP_WHEEL=1 sh scripts/spark
+
+# The wheel that ships, for every Python from 3.10 on: target/wheels.
+wheel:
+	sh scripts/wheel
 
 # pyarrow, DuckDB, Polars, pandas, warcio, wget, Chromium and Schemathesis against the program.
 clients: build
@@ -61,6 +73,14 @@ bench:
 	sh scripts/bench-corpus $(wildcard $(CORPORA))
 	target/release/speed $(NAME)
 
+# 100,000 rows through Python and through the command: processor time, memory, threads.
+bench-python: build wheel
+	LOOKALIKE=$(LOOKALIKE) sh scripts/bench-python $(NAME)
+
+# The job on Spark beside the engine, 200,000 and 400,000 generated documents.
+bench-spark: build wheel
+	PROFILE=release KEEP_WHEEL=1 sh scripts/spark bench $(NAME)
+
 # Beside an exact program and the libraries people would take instead, on 1 GB of real
 # documents. Needs the network the first time; BENCH_DATA=… says where all is kept.
 bench-peers:
@@ -72,10 +92,20 @@ bench-scale:
 	$(CARGO) build --release --locked -p lookalike-benchmarks -p lookalike-cli
 	target/release/scale $(NAME)
 
+# A filter beside the default recipe: bytes, CPU, what it finds and misses.
+bench-filters:
+	$(CARGO) build --release --locked -p lookalike-benchmarks -p lookalike-cli
+	target/release/filters $(NAME)
+
 # A document against a million: the collections are made in BENCH_DATA, if they are not there.
 bench-find:
 	$(CARGO) build --release --locked -p lookalike-benchmarks -p lookalike-cli
 	target/release/find $(NAME)
+
+# A hundred lists of a hundred results, collapsed over HTTP.
+bench-collapse:
+	$(CARGO) build --release --locked -p lookalike-benchmarks -p lookalike-cli
+	target/release/collapse target/release/lookalike $(CORPORA)/sweeps-kubernetes
 
 # A sweep like the last one, and sweeps one by one, beside the first and all at once.
 comma := ,
@@ -97,6 +127,7 @@ soak:
 	$(CARGO) build --release --locked -p lookalike-benchmarks
 	sh scripts/bench-corpus $(wildcard $(CORPORA))
 	target/release/soak
+	SPARK_SOAK=1 SPARK_DOCUMENTS=100000 PROFILE=release sh scripts/spark -k dies
 	sh scripts/fuzz 300
 
 # The vector code for AVX-512 on a machine that has none, in an emulator.

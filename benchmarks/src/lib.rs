@@ -21,8 +21,20 @@ pub mod collections;
 /// What `find` finds, against exact truth.
 pub mod finding;
 
+/// Passages, copies and drift, each against a slow judge.
+pub mod evidence;
+
 /// What `where` tells, against what became of pages.
 pub mod lost;
+
+/// Ranked lists, with one place for each cluster.
+pub mod collapsing;
+
+/// Rules of addresses, against the words of pages.
+pub mod crumbs;
+
+/// Eight bytes a document, against exact truth.
+pub mod eight;
 
 /// What is counted from sweep to sweep, against what is recorded.
 pub mod sweeps;

@@ -5,14 +5,9 @@
 //! what the site's history says of it ────────────────────────────────────────────┴─► figures
 //! ```
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use anyhow::{Context, Result};
-use flate2::read::MultiGzDecoder;
+use anyhow::Result;
 use lookalike::add::{AddOptions, add};
 use lookalike::corpus::inputs::Inputs;
 use lookalike::find::Finder;
@@ -20,15 +15,15 @@ use lookalike::sweeps::{Evidence, Status, Trail, Whereabouts};
 use tempfile::TempDir;
 
 use crate::clock;
+use crate::corpora::read_text;
 use crate::figures::{Figures, Target};
+use crate::sweeps::columns;
 
 /// A page that the next sweep has not, and what became of it.
 #[derive(Clone)]
 pub struct Vanished {
-    /// The sweep that saw it last, and the next.
+    /// The sweep that saw it last.
     pub from: String,
-    /// The next sweep.
-    pub to: String,
     /// Its address.
     pub url: String,
     /// Where its history says it went.
@@ -39,44 +34,20 @@ pub struct Vanished {
     pub best_resemblance: f64,
 }
 
-/// The rows of a table with tabs between, each by the names of its columns.
-pub fn rows(path: &Path) -> Result<Vec<BTreeMap<String, String>>> {
-    let file = File::open(path).with_context(|| path.display().to_string())?;
-    let packed = path.extension().is_some_and(|end| end == "gz");
-    let reader: Box<dyn Read> = if packed {
-        Box::new(MultiGzDecoder::new(file))
-    } else {
-        Box::new(file)
-    };
-    let mut lines = BufReader::new(reader).lines();
-    let head = lines.next().context("a table without a head")??;
-    let names: Vec<&str> = head.split('\t').collect();
-    lines
-        .map(|line| {
-            let line = line?;
-            let fields = line.split('\t').map(str::to_owned);
-            let names = names.iter().map(|name| (*name).to_owned());
-            Ok(names.zip(fields).collect())
-        })
-        .collect()
-}
-
 /// All pages of a site that vanished from one sweep to the next.
 pub fn vanished(site: &Path) -> Result<Vec<Vanished>> {
-    let rows = rows(&site.join("lost_oracle.tsv"))?;
-    let all = rows.into_iter().map(|mut row| {
-        let mut take = |name: &str| row.remove(name).unwrap_or_default();
-        let recorded = take("recorded_new_url");
-        Vanished {
-            from: take("from_date"),
-            to: take("to_date"),
-            url: take("old_url"),
-            recorded: (!recorded.is_empty()).then_some(recorded),
-            grade: take("grade"),
-            best_resemblance: take("best_resemblance_w5").parse().unwrap_or(0.0),
-        }
-    });
-    Ok(all.collect())
+    let text = read_text(&site.join("lost_oracle.tsv"))?;
+    let page = |line| {
+        let [from, _, url, _, recorded, grade, _, _, resemblance] = columns(line)?;
+        Ok(Vanished {
+            from: from.to_owned(),
+            url: url.to_owned(),
+            recorded: (!recorded.is_empty()).then(|| recorded.to_owned()),
+            grade: grade.to_owned(),
+            best_resemblance: resemblance.parse().unwrap_or(0.0),
+        })
+    };
+    text.lines().skip(1).map(page).collect()
 }
 
 /// The sweeps of a site, by date.
@@ -126,10 +97,6 @@ pub fn told(site: &Path) -> Result<Vec<(Vanished, Whereabouts)>> {
     Ok(told)
 }
 
-fn cpu() -> f64 {
-    Duration::from_nanos(clock::now()).as_secs_f64()
-}
-
 /// Addresses, and what speaks for each.
 type Places = Vec<(String, Evidence)>;
 
@@ -152,9 +119,9 @@ pub fn traced(site: &Path) -> Result<Vec<(Vanished, Places)>> {
 
 /// Lost and found on a site whose moves are known.
 pub fn judge_lost(figures: &mut Figures, site: &Path, name: &str) -> Result<()> {
-    let begin = cpu();
+    let begin = clock::process()?;
     let told = told(site)?;
-    let seconds = cpu() - begin;
+    let seconds = clock::process()? - begin;
     let sure = |page: &Vanished| page.grade == "A";
     let place = |page: &Vanished, said: &Whereabouts| {
         let there = said

@@ -79,7 +79,8 @@ fn recorded(folder: &Path) -> Result<BTreeMap<Days, Recorded>> {
     Ok(all)
 }
 
-fn columns<const N: usize>(line: &str) -> Result<[&str; N]> {
+/// The first columns of a line with tabs between.
+pub(crate) fn columns<const N: usize>(line: &str) -> Result<[&str; N]> {
     let columns: Vec<&str> = line.split('\t').take(N).collect();
     let columns = columns.try_into();
     columns

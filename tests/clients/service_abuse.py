@@ -417,6 +417,7 @@ def crawl(service):
     seen, queue = set(), ["/"]
     queue += [f"/lookup?url={quote(nasty, safe='')}" for nasty in NASTY]
     queue += [f"/clusters?host={quote(nasty, safe='')}" for nasty in NASTY]
+    queue += [f"/copies?url={quote(nasty, safe='')}" for nasty in NASTY]
     queue += [f"/{quote(nasty, safe='')}" for nasty in NASTY]
     queue += [f"/{kind}/{quote(NASTY[0], safe='')}" for kind in ("documents", "clusters", "static", "found")]
     fields = ("clusters?flag", "clusters?sort", "clusters?min_size", "pair?a", "lookup?doc")

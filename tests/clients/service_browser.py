@@ -8,7 +8,7 @@ import pathlib
 from warcio.archiveiterator import ArchiveIterator
 
 from browser import DESK, PHONE, chromium, opened
-from common import CRAWL, add, edited, folder, words
+from common import CRAWL, add, edited, folder, lookalike, words
 from service import Service, demo, is_there
 
 OLD = "https://docs.example.org/current/queries-with.html"
@@ -23,12 +23,15 @@ def main():
         page_source = source(CRAWL[0], OLD)
         file = work / "page.html"
         file.write_bytes(page_source)
-        with Service(demo(work / "crawl")) as service:
+        crawl = demo(work / "crawl")
+        lookalike("index", crawl)
+        with Service(crawl, "--search") as service:
             for has_script in (True, False):
                 check_overview(browser, service, has_script)
                 check_lookup(browser, service, has_script, page_source.decode(), file)
                 check_cluster_and_pair(browser, service, has_script)
                 check_changes(browser, service, has_script)
+                check_search(browser, service, has_script)
             check_drop(browser, service)
             check_keyboard(browser, service, page_source.decode())
             check_refusals(browser, service, work)
@@ -121,6 +124,24 @@ def check_cluster_and_pair(browser, service, has_script):
         fits(page)
         check_marks(page)
         check_toggle(page)
+        if has_script:
+            check_together(page)
+
+
+def check_together(page):
+    """The side that is pointed at leads, and the other follows, unless that is switched off."""
+    tops = "() => [...document.querySelectorAll('.text')].map((text) => text.scrollTop)"
+    reset = "() => document.querySelectorAll('.text').forEach((text) => { text.scrollTop = 0; })"
+    rooms = page.evaluate("() => [...document.querySelectorAll('.text')].map((text) => text.scrollHeight - text.clientHeight)")
+    assert min(rooms) > 100, f"nothing to scroll: {rooms}"
+    for is_together in (True, False):
+        page.get_by_label("scroll together").set_checked(is_together)
+        page.evaluate(reset)
+        page.locator("#a .text").hover()
+        page.mouse.wheel(0, min(rooms))
+        page.wait_for_timeout(500)
+        a, b = page.evaluate(tops)
+        assert a > 50 and (b > 0) == is_together, f"{a} and {b}, together: {is_together}"
 
 
 def check_changes(browser, service, has_script):
@@ -143,6 +164,31 @@ def check_changes(browser, service, has_script):
         assert page.locator("circle.seen").count() == 3, "a dot for each sweep"
         page.get_by_role("link", name="Compare with the capture before").first.click()
         check_marks(page)
+
+
+def check_search(browser, service, has_script):
+    with opened(browser, service, java_script_enabled=has_script) as page:
+        look(page, "/")
+        page.get_by_role("link", name="Search").click()
+        page.get_by_label("Words").fill('"recursive" queries')
+        page.get_by_role("button", name="Search").click()
+        page.locator("#answer-title").wait_for()
+        fits(page)
+        results = page.locator("ol.results > li")
+        assert results.count() > 0, "nothing is found"
+        marked = {mark.lower() for mark in results.first.locator("mark").all_inner_texts()}
+        assert marked == {"recursive", "queries"}, f"{marked} is marked"
+        clusters = page.locator("ol.results details a[href^='/clusters/']").evaluate_all("(all) => all.map((link) => link.pathname)")
+        assert clusters and len(clusters) == len(set(clusters)), f"a cluster shows twice: {clusters}"
+        more = page.locator("ol.results details").first
+        assert not more.locator("li a").first.is_visible()
+        more.locator("summary").click()
+        assert more.locator("li a").first.is_visible(), "what is like it does not show"
+        fits(page)
+        more.locator("a[href^='/clusters/']").click()
+        says(page, "Members")
+        look(page, "/search?q=" + "unheard")
+        says(page, "Nothing in the collection has all of that")
 
 
 def apart(plot):
@@ -227,6 +273,9 @@ def tab_to(page, wanted):
 
 
 def check_keyboard(browser, service, text):
+    # Changed words are part of a passage; a paragraph put in makes two of one.
+    middle = text.index("</p>", len(text) // 2)
+    text = f"{text[:middle]} {' '.join(words(5, 40))} {text[middle:]}"
     for viewport in (DESK, PHONE):
         with opened(browser, service, viewport=viewport) as page:
             look(page, "/")
@@ -334,7 +383,7 @@ def check_everywhere(browser, service, text):
     addresses = [
         "/", "/clusters", "/clusters?flag=any&host=nowhere.example", f"/clusters/{cluster['cluster']}", f"/documents/{two}",
         f"/pair?a={one}&b={two}", "/lookup", f"/lookup?doc={one}", "/changes", "/changes?host=docs.example.org",
-        f"/history?url={CHANGED}", "/history", "/nothing",
+        f"/history?url={CHANGED}", "/history", "/where", f"/where?url={OLD}", "/search", f"/copies?doc={one}", "/copies", "/search?q=recursive+queries", "/nothing",
     ]  # fmt: skip
     faults, checked = [], 0
     for viewport in (PHONE, DESK):

@@ -2,7 +2,8 @@
 //!
 //! Exit status 1 when a target is missed or a corpus is not there (`--allow-missing`
 //! forgives the second). `--collections` also clusters whole corpora, as `add` and
-//! `cluster` do. `--seeds N` draws N recipes for each statistical figure.
+//! `cluster` do. `--evidence` tells of passages, copies and drift alone. `--seeds N` draws N
+//! recipes for each statistical figure.
 
 use anyhow::{Context, Result, bail};
 use lookalike::clusters::policy::Policy;
@@ -14,10 +15,14 @@ use lookalike::core::shingle::{ShingleIds, Shingling, overlap};
 use lookalike::core::sketch::{Kept, NestedSketch};
 use lookalike::core::sketcher::Sketcher;
 use lookalike::corpus::decode::{EncodingSource, Hints, decode};
+use lookalike_benchmarks::collapsing::judge_collapsed;
 use lookalike_benchmarks::collections::{
     Files, Page, clusters_by_name, judge_clusters, judge_containment, judge_translations,
 };
 use lookalike_benchmarks::corpora::{self, Corpus, Document};
+use lookalike_benchmarks::crumbs::judge_crumbs;
+use lookalike_benchmarks::eight::judge_eight;
+use lookalike_benchmarks::evidence::{judge_copies, judge_drift, judge_passages};
 use lookalike_benchmarks::figures::{Figures, Target};
 use lookalike_benchmarks::finding::{judge_all_found, judge_excerpts, judge_variants, variants};
 use lookalike_benchmarks::judge::{
@@ -36,6 +41,10 @@ const LONGER_THAN: usize = 200;
 fn main() -> Result<ExitCode> {
     let options = Options::read()?;
     let mut figures = Figures::begin();
+    if options.is_evidence_only {
+        evidence(&mut figures, &options.corpora)?;
+        return Ok(verdict(figures));
+    }
     rose(&mut figures);
     let mut all = Vec::new();
     for name in corpora::NAMES {
@@ -69,13 +78,46 @@ fn main() -> Result<ExitCode> {
     let site = options.corpora.join("sweeps-kubernetes");
     if site.is_dir() {
         judge_lost(&mut figures, &site, "Kubernetes")?;
+        judge_collapsed(&mut figures, &site, "Kubernetes")?;
+    }
+    addresses(&mut figures, &options.corpora)?;
+    let manual = options.corpora.join("sweeps-git-html");
+    if manual.is_dir() {
+        judge_eight(&mut figures, &manual)?;
     }
     through_time(&mut figures, &options.corpora)?;
-    Ok(if figures.end() {
+    evidence(&mut figures, &options.corpora)?;
+    Ok(verdict(figures))
+}
+
+fn verdict(figures: Figures) -> ExitCode {
+    if figures.end() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    })
+    }
+}
+
+/// Passages, copies and drift.
+fn evidence(figures: &mut Figures, corpora: &Path) -> Result<()> {
+    judge_passages(figures);
+    judge_copies(figures, corpora)?;
+    judge_drift(figures, corpora)
+}
+
+/// What `crumbs` makes of the addresses of real sites.
+fn addresses(figures: &mut Figures, corpora: &Path) -> Result<()> {
+    let sites = [
+        (corpora.join("sweeps-kubernetes/sweeps"), "Kubernetes"),
+        (corpora.join("sweeps-git-html"), "git"),
+        ("demo/crawl".into(), "the shipped crawl"),
+    ];
+    for (site, name) in sites {
+        if site.is_dir() {
+            judge_crumbs(figures, &[&site], name)?;
+        }
+    }
+    Ok(())
 }
 
 /// What `find` finds in whole corpora.
@@ -254,16 +296,19 @@ fn whole_corpora(figures: &mut Figures, corpora: &Path) -> Result<()> {
 struct Options {
     corpora: PathBuf,
     allow_missing: bool,
+    is_evidence_only: bool,
     seeds: usize,
 }
 
 impl Options {
     fn read() -> Result<Options> {
         let (mut corpora, mut allow_missing, mut seeds) = (None, false, 200);
+        let mut is_evidence_only = false;
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--allow-missing" => allow_missing = true,
+                "--evidence" => is_evidence_only = true,
                 "--seeds" => {
                     let number = arguments.next().context("--seeds needs a number")?;
                     seeds = number.parse().context("--seeds needs a number")?;
@@ -276,8 +321,10 @@ impl Options {
             bail!("--seeds needs 2 or more, for the spread between them");
         }
         Ok(Options {
-            corpora: corpora.context("usage: truth CORPORA [--allow-missing] [--seeds N]")?,
+            corpora: corpora
+                .context("usage: truth CORPORA [--allow-missing] [--evidence] [--seeds N]")?,
             allow_missing,
+            is_evidence_only,
             seeds,
         })
     }

@@ -6,12 +6,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand};
-use lookalike::add::LEAST_MEMORY;
+use lookalike::add::{LEAST_MEMORY, quarter_of_the_machine};
 use lookalike::collection::Collection;
 use lookalike::core::canonical::{Case, TokenKind};
+use lookalike::core::permutation::Family;
 use lookalike::core::recipe::{DEFAULT_SEED, MOST_SAMPLES, Recipe, SketchKind};
 use lookalike::core::seed::{Key, Seed};
-use lookalike::core::shingle::{Shingling, Width};
+use lookalike::core::shingle::{Shingling, WIDEST, Width};
 use lookalike::corpus::document::Format;
 use lookalike::corpus::options::{InputFormat, ReadOptions};
 use lookalike::corpus::unusable::shown;
@@ -19,16 +20,22 @@ use lookalike::corpus::unusable::shown;
 use crate::commands::add::{AddArgs, processors};
 use crate::commands::changes::ChangesArgs;
 use crate::commands::cluster::ClusterArgs;
+use crate::commands::collapse::CollapseArgs;
 use crate::commands::compare::CompareArgs;
+use crate::commands::copies::CopiesArgs;
+use crate::commands::crumbs::CrumbsArgs;
 use crate::commands::curve::CurveArgs;
 use crate::commands::dedup::DedupArgs;
+use crate::commands::drift::DriftArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::find::FindArgs;
 use crate::commands::history::HistoryArgs;
 use crate::commands::manual::{CompletionsArgs, ManArgs};
 use crate::commands::members::MembersArgs;
 use crate::commands::plan::PlanArgs;
+use crate::commands::resketch::ResketchArgs;
 use crate::commands::scan::ScanArgs;
+use crate::commands::search::{IndexArgs, SearchArgs};
 use crate::commands::serve::ServeArgs;
 use crate::commands::sketch::SketchArgs;
 use crate::commands::stats::StatsArgs;
@@ -83,8 +90,14 @@ pub(crate) enum Command {
     Find(FindArgs),
     Members(MembersArgs),
     Where(WhereArgs),
+    Copies(CopiesArgs),
+    Drift(Box<DriftArgs>),
     History(HistoryArgs),
     Changes(ChangesArgs),
+    Index(IndexArgs),
+    Search(SearchArgs),
+    Collapse(CollapseArgs),
+    Crumbs(CrumbsArgs),
     Dedup(Box<DedupArgs>),
     Plan(Box<PlanArgs>),
     Serve(ServeArgs),
@@ -92,6 +105,7 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     Compare(CompareArgs),
     Sketch(SketchArgs),
+    Resketch(ResketchArgs),
     Curve(CurveArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -157,13 +171,18 @@ pub(crate) struct RecipeArgs {
     pub(crate) shingles: ShingleArgs,
 
     /// Which fingerprints are kept: nested:N, mod:M, min:S, min-mod:S,M, perm:T or
-    /// perm:T,FAMILY (linear, matrix, tabulation, lead-byte) [default: nested:256]
+    /// perm:T,FAMILY (linear, matrix, tabulation, lead-byte, weighted) [default: nested:256]
     #[arg(long, value_name = "KIND", help_heading = "Sketch")]
     pub(crate) sketch: Option<SketchKind>,
 
     /// Keep at most N fingerprints: short for --sketch nested:N
     #[arg(long, value_name = "N", conflicts_with = "sketch", value_parser = samples, help_heading = "Sketch")]
     pub(crate) samples: Option<usize>,
+
+    /// Count the weights of features, {"features":{"name":weight}}: short for --token feature
+    /// --sketch perm:256,weighted
+    #[arg(long, conflicts_with_all = ["sketch", "samples", "token", "shingle", "labelled"], help_heading = "Sketch")]
+    pub(crate) weighted: bool,
 
     /// Where the random choices come from: a whole number from 0 [default: 1997]
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true, help_heading = "Sketch")]
@@ -178,6 +197,12 @@ pub(crate) struct RecipeArgs {
     )]
     pub(crate) key_file: Option<PathBuf>,
 }
+
+/// As many samples as the default keeps at most, so that its errors are no larger.
+const WEIGHTED: SketchKind = SketchKind::Perm {
+    samples: 256,
+    family: Family::Weighted,
+};
 
 /// No key needs more; a device that never ends must not be read to its end.
 const LONGEST_KEY: u64 = 1 << 20;
@@ -212,6 +237,7 @@ impl RecipeArgs {
             && !keep_case
             && self.sketch.is_none()
             && self.samples.is_none()
+            && !self.weighted
             && self.seed.is_none()
     }
 
@@ -226,11 +252,34 @@ impl RecipeArgs {
     /// The recipe as typed; `otherwise` is the sketch where none was named.
     pub(crate) fn recipe(&self, otherwise: SketchKind) -> Result<Recipe, Failure> {
         let named = self.samples.map(|samples| SketchKind::Nested { samples });
-        Ok(Recipe {
+        let seed = self.seed()?;
+        if self.weighted {
+            return Ok(Recipe {
+                tokens: TokenKind::Feature,
+                width: Width::MIN,
+                sketch: WEIGHTED,
+                seed,
+                ..self.shingles.recipe()
+            });
+        }
+        let recipe = Recipe {
             sketch: self.sketch.or(named).unwrap_or(otherwise),
-            seed: self.seed()?,
+            seed,
             ..self.shingles.recipe()
-        })
+        };
+        let is_plain = recipe.tokens == TokenKind::Feature
+            && recipe.width == Width::MIN
+            && recipe.shingling == Shingling::Set;
+        if recipe.sketch.is_weighted() && !is_plain {
+            return Err(Failure::usage(
+                format!(
+                    "{} counts the weights of features, one by one",
+                    recipe.sketch
+                ),
+                "give --token feature, and neither --shingle nor --labelled",
+            ));
+        }
+        Ok(recipe)
     }
 
     fn seed(&self) -> Result<Seed, Failure> {
@@ -242,7 +291,7 @@ impl RecipeArgs {
 }
 
 /// The secret in a file.
-fn read_key(path: &Path) -> Result<Key, Failure> {
+pub(crate) fn read_key(path: &Path) -> Result<Key, Failure> {
     let hint = "make one with: head -c 32 /dev/urandom > key";
     let bad = |exit, why: String| Failure {
         exit,
@@ -324,7 +373,7 @@ pub(crate) struct InputArgs {
 }
 
 impl InputArgs {
-    pub(crate) fn options(&self, shingles: &ShingleArgs) -> ReadOptions {
+    pub(crate) fn options(&self, shingles: &ShingleArgs, tokens: TokenKind) -> ReadOptions {
         let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let mut options = ReadOptions {
             input: self.input_format,
@@ -332,7 +381,7 @@ impl InputArgs {
             id_field: self.id_field.clone(),
             url_field: self.url_field.clone(),
             date_field: self.date_field.clone(),
-            tokens: shingles.token,
+            tokens,
             format: shingles.format,
             hidden: self.hidden,
             ..ReadOptions::default()
@@ -385,16 +434,6 @@ impl MachineArgs {
     }
 }
 
-fn quarter_of_the_machine() -> u64 {
-    let facts = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total = facts
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"));
-    let kilobytes = total.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
-    let quarter: u64 = kilobytes.unwrap_or(4_u64 << 20) * 1024 / 4;
-    quarter.max(LEAST_MEMORY)
-}
-
 /// A number of bytes: 4096, 512M, 4G.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let wrong = || "a size is written 4096, 64K, 512M or 4G".to_owned();
@@ -414,11 +453,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         .ok_or_else(wrong)
 }
 
-/// The widest shingle that may be asked for. Wider ones would only ever be whole
-/// documents, and exact comparison takes time in proportion to the width.
-const WIDEST: usize = 1 << 20;
-
-fn width(text: &str) -> Result<Width, String> {
+pub(crate) fn width(text: &str) -> Result<Width, String> {
     match text.parse() {
         Ok(width) if Width::get(width) <= WIDEST => Ok(width),
         _ => Err(format!("a shingle has 1 to {WIDEST} tokens")),

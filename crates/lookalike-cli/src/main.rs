@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use failure::{Exit, Failure, Stop};
+use failure::{Exit, Stop};
 
 fn main() -> ExitCode {
     let outcome = match args::Args::try_parse() {
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
             let _ = error.print();
             return Exit::Usage.into();
         }
-        Err(error) => Err(Failure::from_clap(&error).into()),
+        Err(error) => Err(failure::from_clap(&error).into()),
     };
     end(outcome)
 }
@@ -53,7 +53,7 @@ fn end(outcome: Result<Exit, Stop>) -> ExitCode {
         Ok(exit) => exit.into(),
         Err(Stop::PipeClosed) => Exit::Done.into(),
         Err(Stop::Failure(failure)) => {
-            failure.show();
+            failure::show(&failure);
             failure.exit.into()
         }
     }

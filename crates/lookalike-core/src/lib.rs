@@ -49,11 +49,15 @@ pub mod draw;
 
 pub mod sketch;
 
+pub mod weighted;
+
 pub mod sketcher;
 
 pub mod estimate;
 
 pub mod acceptance;
+
+pub mod diff;
 
 pub mod passages;
 

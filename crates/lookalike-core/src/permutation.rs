@@ -34,10 +34,13 @@ pub enum Family {
     Tabulation,
     /// [`LeadBytes`]: eight orders for little more than the price of one.
     LeadByte,
+    /// Consistent weighted sampling ([`crate::weighted`]): elements with weights, of which
+    /// one without has 1. No permutation, and slower than all of them.
+    Weighted,
 }
 
 impl Family {
-    /// Every family, in the order of the documentation.
+    /// Every family of permutations, in the order of the documentation.
     pub const ALL: [Family; 4] = [
         Family::Linear,
         Family::Matrix,
@@ -51,6 +54,7 @@ impl Family {
             Family::Matrix => "matrix",
             Family::Tabulation => "tabulation",
             Family::LeadByte => "lead-byte",
+            Family::Weighted => "weighted",
         }
     }
 }
@@ -63,14 +67,16 @@ impl fmt::Display for Family {
 
 /// A name that is no family's.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("`{0}` is no family of permutations; use linear, matrix, tabulation or lead-byte")]
+#[error(
+    "`{0}` is no family of permutations; use linear, matrix, tabulation, lead-byte or weighted"
+)]
 pub struct UnknownFamily(pub String);
 
 impl FromStr for Family {
     type Err = UnknownFamily;
 
     fn from_str(name: &str) -> Result<Family, UnknownFamily> {
-        let mut all = Family::ALL.into_iter();
+        let mut all = Family::ALL.into_iter().chain([Family::Weighted]);
         all.find(|family| family.name() == name)
             .ok_or_else(|| UnknownFamily(name.to_owned()))
     }
@@ -304,13 +310,13 @@ mod tests {
 
     #[test]
     fn families_read_back_what_they_print() {
-        for family in Family::ALL {
+        for family in Family::ALL.into_iter().chain([Family::Weighted]) {
             assert_eq!(family.to_string().parse(), Ok(family));
         }
         let error = "Linear".parse::<Family>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`Linear` is no family of permutations; use linear, matrix, tabulation or lead-byte"
+            "`Linear` is no family of permutations; use linear, matrix, tabulation, lead-byte or weighted"
         );
     }
 

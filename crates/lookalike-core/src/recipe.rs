@@ -132,6 +132,19 @@ impl Default for SketchKind {
     }
 }
 
+impl SketchKind {
+    /// Whether elements carry weights.
+    pub fn is_weighted(self) -> bool {
+        matches!(
+            self,
+            SketchKind::Perm {
+                family: Family::Weighted,
+                ..
+            }
+        )
+    }
+}
+
 impl fmt::Display for SketchKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -15,6 +15,10 @@ use std::ops::Range;
 /// How many tokens make a shingle.
 pub type Width = NonZeroUsize;
 
+/// The widest shingle that may be asked for. Wider ones would only ever be whole
+/// documents, and exact comparison takes time in proportion to the width.
+pub const WIDEST: usize = 1 << 20;
+
 /// Paper 002's two options.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum Shingling {

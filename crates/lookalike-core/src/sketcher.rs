@@ -15,12 +15,14 @@ use crate::canonical::{self, TokenKind, words};
 use crate::fingerprint::Rabin;
 use crate::recipe::{Recipe, RecipeId, SketchKind};
 use crate::shingle::Shingling;
-use crate::simd::{Kernel, Level, Scratch};
+use crate::simd::bytes::words_as_bytes;
+use crate::simd::{Filter, Kernel, Level, Scratch};
 use crate::sketch::min::MinSampler;
 use crate::sketch::modulo::ModSampler;
 use crate::sketch::nested::NestedSampler;
 use crate::sketch::perm::{PermSketcher, PermState};
 use crate::sketch::{Kept, Sketch};
+use crate::weighted::{BadWeight, WeightedSet};
 use hashbrown::HashMap;
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -54,7 +56,7 @@ impl Sketcher {
         let rabin = Rabin::draw(&mut recipe.seed.stream("rabin"));
         Sketcher {
             id: recipe.id(),
-            sampler: Sampler::new(recipe),
+            sampler: Sampler::new(recipe, level),
             shingler: Shingler::new(
                 Kernel::new(&rabin, recipe.width.get(), recipe.case, level),
                 recipe,
@@ -99,6 +101,57 @@ impl Sketcher {
         } = self;
         let tokens = shingler.features(features, &mut |block| sampler.push(block));
         Sketch::new(self.id, recipe.sketch, tokens, sampler.finish())
+    }
+
+    /// A document given as features with weights, as a set of fingerprints; its name is then
+    /// [`Sketcher::tokens_name`]. Features must come in an order of their own, and be no
+    /// shingles: of several in a row nobody knows the weight.
+    ///
+    /// # Panics
+    ///
+    /// When the recipe's shingles are wider than one feature.
+    pub fn weighted_set<F: AsRef<[u8]>>(
+        &mut self,
+        features: impl IntoIterator<Item = (F, f64)>,
+    ) -> Result<WeightedSet, BadWeight> {
+        assert_eq!(
+            self.recipe.width.get(),
+            1,
+            "shingles of features have no weight"
+        );
+        let (names, weights): (Vec<F>, Vec<f64>) = features.into_iter().unzip();
+        let mut all = Vec::with_capacity(names.len());
+        self.shingler
+            .features(&names, &mut |block| all.extend_from_slice(block));
+        let bits: Vec<u64> = weights.iter().map(|weight| weight.to_bits()).collect();
+        self.shingler.namer.push(&bits);
+        WeightedSet::new(all.into_iter().zip(weights).collect())
+    }
+
+    /// The sketch of a document given as features with weights.
+    ///
+    /// # Panics
+    ///
+    /// When the recipe is not of [`Family::Weighted`](crate::permutation::Family::Weighted),
+    /// or as [`Sketcher::weighted_set`].
+    pub fn sketch_weighted<F: AsRef<[u8]>>(
+        &mut self,
+        features: impl IntoIterator<Item = (F, f64)>,
+    ) -> Result<Sketch, BadWeight> {
+        let set = self.weighted_set(features)?;
+        let Sampler::Perm(sketcher, state) = &mut self.sampler else {
+            panic!("the recipe knows no weights");
+        };
+        for &(element, weight) in set.elements() {
+            sketcher.push_weighted(state, element, weight);
+        }
+        let tokens = set.elements().len() as u64;
+        Ok(Sketch::new(
+            self.id,
+            self.recipe.sketch,
+            tokens,
+            self.sampler.finish(),
+        ))
     }
 
     /// Calls `each` with the fingerprints of all shingles of a text, in reading order and
@@ -165,9 +218,9 @@ impl Shingler {
                     text,
                     case,
                     &mut (&mut *self, &mut *each),
-                    |(this, each), stretch| {
-                        this.kernel
-                            .ascii_words(stretch, &mut this.scratch, &mut this.waiting);
+                    |(this, each), stretch, next| {
+                        let (scratch, waiting) = (&mut this.scratch, &mut this.waiting);
+                        this.kernel.plain_words(stretch, next, scratch, waiting);
                         this.flush_if_full(*each);
                     },
                     |(this, each), word| {
@@ -274,13 +327,7 @@ impl fmt::Debug for Namer {
 
 impl Namer {
     fn push(&mut self, values: &[u64]) {
-        let mut bytes = [[0; 8]; 128];
-        for values in values.chunks(bytes.len()) {
-            for (bytes, value) in bytes.iter_mut().zip(values) {
-                *bytes = value.to_le_bytes();
-            }
-            self.hash.update(bytes[..values.len()].as_flattened());
-        }
+        words_as_bytes(values, |bytes| self.hash.update(bytes));
     }
 
     fn name(&self) -> TokensName {
@@ -298,9 +345,11 @@ enum Sampler {
 }
 
 impl Sampler {
-    fn new(recipe: &Recipe) -> Sampler {
+    fn new(recipe: &Recipe, level: Level) -> Sampler {
         match recipe.sketch {
-            SketchKind::Nested { samples } => Sampler::Nested(NestedSampler::new(samples)),
+            SketchKind::Nested { samples } => {
+                Sampler::Nested(NestedSampler::new(samples, Filter::new(level)))
+            }
             SketchKind::Mod { modulus } => Sampler::Mod(ModSampler::new(modulus)),
             SketchKind::Min { samples } => Sampler::Min(MinSampler::new(samples, 1)),
             SketchKind::MinMod { samples, modulus } => {
@@ -367,6 +416,15 @@ mod tests {
             .collect()
     }
 
+    /// Characters that have a plain form, that have one at times, and that have none.
+    const ODD: &[char] = &[
+        'a', 'Z', '7', '_', '\'', '.', ':', ',', '"', ' ', '\n', 'é', 'É', 'ß', 'ı', 'İ', 'ﬁ', 'К',
+        'Ａ', '７', '٣', '\u{212a}', 'ª', '²', '½', '①', 'ⓐ', '각', '漢', 'の', 'ト', 'ー', 'ｶ',
+        'ﾞ', 'ก', 'ำ', 'א', '’', '‘', '“', '—', '·', '…', '，', '‿', '→', '─', '\u{a0}', '\u{3000}',
+        '\u{2028}', '\u{85}', '\u{301}', '\u{ad}', '\u{200d}', '\u{2c2}', '\u{37e}', '🔬', '🇩',
+        '𝐀',
+    ];
+
     fn text() -> impl Strategy<Value = String> {
         let piece = prop_oneof![
             4 => "[a-c]{1,3}",
@@ -375,6 +433,8 @@ mod tests {
             4 => Just(" ".to_owned()),
             1 => Just("\n".to_owned()),
             1 => "\\PC{1,6}",
+            4 => prop::collection::vec(prop::sample::select(ODD), 1..6)
+                .prop_map(|chars| chars.into_iter().collect::<String>()),
             1 => Just(" plain words that go on for more than the thirty-two bytes looked ahead ".to_owned()),
         ];
         prop::collection::vec(piece, 0..80).prop_map(|pieces| pieces.concat())
@@ -409,14 +469,18 @@ mod tests {
 
     #[test]
     fn batches_do_not_show() {
-        // 5,000 words: several batches of 1,024, in ASCII and with other letters between.
+        // 5,000 words: several batches of 1,024 and stretches of 8 KiB, in ASCII, with other
+        // characters between, and without a space.
         let recipe = Recipe {
             case: Case::Keep,
             ..Recipe::default()
         };
-        for odd in ["x", "é"] {
+        let mixed = ["x", "é", "漢", "ト", "—", "’s", "·", "א"].map(|odd| {
             let word = |i| format!("w{} {}", i % 700, if i % 50 == 0 { odd } else { "" });
-            let text = (0..5000).map(word).collect::<Vec<_>>().join(" ");
+            (0..5000).map(word).collect::<Vec<_>>().join(" ")
+        });
+        let dense = ["漢字とカタカナ、", "각각。", "ab—", "ﾊﾟ漢字"].map(|text| text.repeat(6000));
+        for text in mixed.into_iter().chain(dense) {
             let mut got = Vec::new();
             let tokens =
                 Sketcher::new(&recipe).fingerprints(&text, |block| got.extend_from_slice(block));

@@ -191,7 +191,7 @@ async fn find_posted(
 }
 
 /// What a body is, unless the parameter says so: a page if its type says HTML.
-fn format_of(asked: Format, headers: &HeaderMap) -> Format {
+pub(crate) fn format_of(asked: Format, headers: &HeaderMap) -> Format {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("");
     match asked {

@@ -135,7 +135,9 @@ pub(crate) fn document<'a>(
         format,
         tokens: recipe.tokens,
     };
-    Ok(Document::read(bytes, reading)?)
+    let document = Document::read(bytes, reading)?;
+    document.check(recipe)?;
+    Ok(document)
 }
 
 /// A document from outside, as it is looked for.

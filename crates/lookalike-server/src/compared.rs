@@ -46,9 +46,19 @@ impl<'a> Side<'a> {
         start..end.max(start)
     }
 
+    /// The same, or the point behind the token before where there are none.
+    pub fn source_or_point(&self, tokens: &Range<usize>) -> Range<usize> {
+        if tokens.is_empty() {
+            let before = tokens.start.checked_sub(1);
+            let point = before.map_or(0, |last| self.tokens.source(last).end);
+            return point..point;
+        }
+        self.source(tokens)
+    }
+
     /// Where some tokens stand in the shown text.
     pub fn text_range(&self, tokens: &Range<usize>) -> Range<usize> {
-        self.document.text_range(self.source(tokens))
+        self.document.text_range(self.source_or_point(tokens))
     }
 }
 
@@ -83,10 +93,19 @@ impl<'a> Compared<'a> {
         sketcher: &mut Sketcher,
     ) -> Compared<'a> {
         let (sketch_a, sketch_b) = (a.document.sketch(sketcher), b.document.sketch(sketcher));
+        let exact = if recipe.sketch.is_weighted() {
+            let (set_a, set_b) = (
+                a.document.weighted_set(sketcher),
+                b.document.weighted_set(sketcher),
+            );
+            set_a.overlap(&set_b).counts()
+        } else {
+            overlap(&a.tokens, &b.tokens, recipe.width, recipe.shingling)
+        };
         Compared {
             a,
             b,
-            exact: overlap(&a.tokens, &b.tokens, recipe.width, recipe.shingling),
+            exact,
             // One sketcher made both, so there is one recipe.
             estimated: sketch_a.compare(&sketch_b).unwrap_or_default(),
             passages: passages(&a.tokens, &b.tokens, recipe.width),
@@ -109,10 +128,7 @@ impl<'a> Compared<'a> {
             json!({ "a": a, "b": b, "common": common }),
         );
         answer.append(&mut measures(Some(self.exact), &self.estimated));
-        let passage = |passage: &Passage| {
-            let (a, b) = (place_a(&passage.a), place_b(&passage.b));
-            json!({ "a": [a.start, a.end], "b": [b.start, b.end], "tokens": passage.len() })
-        };
+        let passage = |passage: &Passage| wire::passage(passage, &place_a, &place_b);
         let passages: Vec<Value> = self.passages.iter().map(passage).collect();
         let more = [
             ("passages", json!(passages)),

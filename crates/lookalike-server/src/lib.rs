@@ -8,9 +8,9 @@
 //! ```
 //!
 //! You probably want [`serve`]. The other modules are what the command line shares with
-//! the service: the [`wire`] shapes of JSON, two documents [`compared`] and drawn
-//! [`sides`] by side, [`changes`] through time and the [`history`] of a page, [`words`] for
-//! numbers.
+//! the service: the [`wire`] shapes of JSON, the words for a [`failure`], two documents
+//! [`compared`] and drawn [`sides`] by side, [`changes`] through time and the [`history`] of a
+//! page, lists of results [`collapse`]d, [`search`], [`words`] for numbers.
 //!
 //! What this crate is not: it changes no collection, fetches no URL, and never sends text
 //! of a document as anything but text.
@@ -18,6 +18,8 @@
 pub mod words;
 
 pub mod wire;
+
+pub mod failure;
 
 pub mod compared;
 
@@ -28,6 +30,8 @@ mod plots;
 pub mod changes;
 
 pub mod history;
+
+pub mod holders;
 
 mod refusal;
 
@@ -46,6 +50,10 @@ mod ask;
 mod board;
 
 mod api;
+
+pub mod collapse;
+
+pub mod search;
 
 mod found;
 
@@ -67,11 +75,13 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use lookalike::core::seed::Key;
 use lookalike::find::FindError;
+use lookalike::search::{SearchError, SearchIndex};
 use tower_http::decompression::RequestDecompressionLayer;
 
 use desk::{Desk, LONG_TURNS};
 use guard::Guard;
 use metrics::Metrics;
+use search::Searching;
 use state::Newest;
 
 /// How a collection is served.
@@ -89,6 +99,8 @@ pub struct Options {
     pub max_body: usize,
     /// The key of the collection's recipe.
     pub key: Option<Key>,
+    /// Whether there is full-text search: the collection then needs an index.
+    pub search: bool,
 }
 
 /// Why a collection is not served.
@@ -98,6 +110,9 @@ pub enum ServeError {
     /// The collection cannot be searched.
     #[error(transparent)]
     Collection(#[from] FindError),
+    /// There is no index to search in.
+    #[error(transparent)]
+    Search(#[from] SearchError),
     /// Others could reach it, and nothing keeps them out.
     #[error("{0} is not a loopback address, and there is no token")]
     NeedsToken(SocketAddr),
@@ -118,6 +133,7 @@ pub(crate) struct Service {
     /// What the collection is called in addresses.
     name: String,
     max_body: usize,
+    searching: Searching,
 }
 
 pub(crate) type Shared = Arc<Service>;
@@ -138,6 +154,9 @@ pub fn serve(
     limit.current = limit.maximum;
     let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit);
     let newest = Arc::new(Newest::open(folder, options.key.clone())?);
+    if options.search {
+        SearchIndex::open(newest.snapshot().collection())?;
+    }
     let threads = options.threads.get();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
@@ -170,11 +189,15 @@ fn router(folder: &Path, newest: Arc<Newest>, options: &Options) -> Router {
         folder: folder.to_owned(),
         name: name.clone(),
         max_body: options.max_body,
+        searching: Searching::new(options.search),
     });
     let guard = Arc::new(Guard::new(options));
     Router::new()
         .merge(api::routes())
+        .merge(collapse::routes())
+        .merge(search::routes())
         .merge(found::routes())
+        .merge(holders::routes())
         .merge(archive::routes(&name))
         .merge(pages::routes())
         .merge(metrics::routes())

@@ -1,8 +1,9 @@
 //! Two documents side by side in HTML: what the page of a pair and `compare --html` share.
 //!
 //! Every shared passage has a number and a colour in both documents; the number is a
-//! link to its twin. A strip beside each text shows where the passages lie. Without
-//! script all of it works but the marking under the pointer.
+//! link to its twin. Words inside a passage that differ are marked as such. A strip beside
+//! each text shows where the passages lie. Without script all of it works but the marking
+//! under the pointer and that the texts scroll together.
 //!
 //! The text is untrusted: all of it is escaped.
 
@@ -117,7 +118,7 @@ fn list(out: &mut String, report: &Compared<'_>) {
     let title = words::counted(count, "shared passage");
     let _ = writeln!(
         out,
-        r#"<details><summary>{title}</summary><div class="list"><table><tr><th>passage</th><th>tokens</th><th>begins</th></tr>"#
+        r#"<details><summary>{title}</summary><div class="list"><table><tr><th>passage</th><th>tokens</th><th>changes</th><th>begins</th></tr>"#
     );
     let shown = report.a.document.text();
     for (number, passage) in (1..).zip(&report.passages) {
@@ -125,9 +126,10 @@ fn list(out: &mut String, report: &Compared<'_>) {
         let words = words::excerpt(shown.get(range).unwrap_or_default(), 90);
         let _ = writeln!(
             out,
-            r##"<tr><td><a class="n c{}" href="#a{number}">{number}</a></td><td class="number">{}</td><td dir="auto">{}</td></tr>"##,
+            r##"<tr><td><a class="n c{}" href="#a{number}">{number}</a></td><td class="number">{}</td><td class="number">{}</td><td dir="auto">{}</td></tr>"##,
             number % COLOURS,
             words::count(passage.len() as u64),
+            words::count(passage.changes.len() as u64),
             escaped(&words)
         );
     }
@@ -179,13 +181,22 @@ fn side(out: &mut String, report: &Compared<'_>, letter: Letter) {
         words::counted(side.tokens.len(), "token"),
         words::counted(shingles, "shingle")
     );
+    let changed = report.passages.iter().map(|passage| {
+        let ranges = passage.changes.iter().map(|change| match letter {
+            Letter::A => &change.a,
+            Letter::B => &change.b,
+        });
+        let words = ranges.filter(|range| !range.is_empty());
+        words.map(|range| side.text_range(range)).collect()
+    });
+    let changed: Vec<Vec<Range<usize>>> = changed.collect();
     strip(out, &places, shown.len(), id);
     let _ = write!(
         out,
         r#"<div class="text" dir="auto" tabindex="0" role="region" aria-label="{}">"#,
         escaped(&side.name)
     );
-    marked(out, &shown, &places, letter);
+    marked(out, &shown, &places, &changed, letter);
     out.push_str("</div></div></section>\n");
 }
 
@@ -209,12 +220,20 @@ fn strip(out: &mut String, places: &[Range<usize>], len: usize, id: char) {
     out.push_str("</svg>\n");
 }
 
-/// The text with its passages marked. They may overlap in the second document; a
-/// stretch of several has the colour of the first of them.
-fn marked(out: &mut String, shown: &str, places: &[Range<usize>], letter: Letter) {
+/// The text with its passages marked, and inside them the words that the other has not
+/// so. Passages may overlap in the second document; a stretch of several has the colour
+/// of the first of them.
+fn marked(
+    out: &mut String,
+    shown: &str,
+    places: &[Range<usize>],
+    changed: &[Vec<Range<usize>>],
+    letter: Letter,
+) {
     let (id, other) = (letter.id(), letter.other());
     let mut cuts: Vec<usize> = places
         .iter()
+        .chain(changed.iter().flatten())
         .flat_map(|place| [place.start, place.end])
         .chain([0, shown.len()])
         .collect();
@@ -242,10 +261,14 @@ fn marked(out: &mut String, shown: &str, places: &[Range<usize>], letter: Letter
         match open.first() {
             Some(i) => {
                 let number = i + 1;
+                let changed = changed.get(*i).map_or(&[][..], Vec::as_slice);
+                let after = changed.partition_point(|words| words.end <= from);
+                let is_changed = changed.get(after).is_some_and(|words| words.start <= from);
                 let _ = write!(
                     out,
-                    r#"<mark class="c{}" data-p="{number}">{stretch}</mark>"#,
-                    number % COLOURS
+                    r#"<mark class="c{}{}" data-p="{number}">{stretch}</mark>"#,
+                    number % COLOURS,
+                    if is_changed { " changed" } else { "" }
                 );
             }
             None => out.push_str(&stretch),
@@ -288,7 +311,18 @@ mod tests {
     #[test]
     fn overlapping_passages_keep_all_of_the_text() {
         let mut out = String::new();
-        marked(&mut out, "abcdefgh", &[1..5, 3..7, 3..5], Letter::B);
+        let changed = [vec![2..3, 4..5], vec![], vec![]];
+        marked(
+            &mut out,
+            "abcdefgh",
+            &[1..5, 3..7, 3..5],
+            &changed,
+            Letter::B,
+        );
+        assert!(
+            out.contains(r#"<mark class="c1 changed" data-p="1">c</mark>"#),
+            "{out}"
+        );
         let mut plain = String::new();
         let mut is_tag = false;
         let mut is_number = false;

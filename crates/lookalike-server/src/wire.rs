@@ -1,12 +1,16 @@
 //! The shapes of JSON that the service and the commands share.
 
+use std::ops::Range;
+
 use lookalike::clusters::policy::Policy;
 use lookalike::clusters::table::Member;
 use lookalike::collection::Collection;
 use lookalike::collection::entry::{Entry, Grade};
-use lookalike::collection::state::Summary;
+use lookalike::collection::state::{Counts, Summary};
 use lookalike::core::estimate::Estimate;
+use lookalike::core::passages::Passage;
 use lookalike::corpus::date::rfc3339;
+use lookalike::dedup::Deduped;
 use lookalike::find::{Finder, Match};
 use lookalike::storage::StorageError;
 use lookalike::sweeps::Whereabouts;
@@ -27,7 +31,8 @@ pub struct Share {
 }
 
 impl Share {
-    fn new(estimate: Estimate, exact: Option<f64>) -> Share {
+    /// An estimate, and the true value where it is known.
+    pub fn new(estimate: Estimate, exact: Option<f64>) -> Share {
         let Estimate {
             value,
             low,
@@ -46,13 +51,18 @@ impl Share {
 
 impl Share {
     /// An estimate whose true value is not known.
-    pub(crate) fn estimated(estimate: Estimate) -> Share {
+    pub fn estimated(estimate: Estimate) -> Share {
         Share::new(estimate, None)
     }
 
     /// The estimate alone.
     pub fn value(&self) -> f64 {
         self.value
+    }
+
+    /// The exact value, if it is known, else the estimate.
+    pub fn best(&self) -> f64 {
+        self.exact.unwrap_or(self.value)
     }
 
     /// The value for people: the exact one, if it is known.
@@ -102,6 +112,27 @@ pub fn measure(exact: Option<f64>, estimated: Option<Estimate>) -> Value {
     Value::Object(out)
 }
 
+/// `{"a":[from,to],"b":[from,to],"tokens":N,"changed":[…]}`: where a passage stands in both
+/// documents, how many tokens both have in it, and where it differs. `changed` is absent
+/// where nothing does; of what only one has, the other side is a point.
+pub fn passage(
+    passage: &Passage,
+    place_a: impl Fn(&Range<usize>) -> Range<usize>,
+    place_b: impl Fn(&Range<usize>) -> Range<usize>,
+) -> Value {
+    let both = |a: &Range<usize>, b: &Range<usize>| {
+        let (a, b) = (place_a(a), place_b(b));
+        json!({ "a": [a.start, a.end], "b": [b.start, b.end] })
+    };
+    let mut out = both(&passage.a, &passage.b);
+    out["tokens"] = json!(passage.len());
+    if !passage.changes.is_empty() {
+        let changed = passage.changes.iter().map(|one| both(&one.a, &one.b));
+        out["changed"] = changed.collect();
+    }
+    out
+}
+
 /// What a clustering came to.
 pub fn clustering(policy: &Policy, summary: &Summary) -> Value {
     json!({
@@ -114,6 +145,47 @@ pub fn clustering(policy: &Policy, summary: &Summary) -> Value {
         "flagged": summary.flagged,
         "verified": summary.verified,
         "by_estimate": summary.by_estimate,
+    })
+}
+
+/// What adding a sweep came to, but for what it cost.
+pub fn added(counts: &Counts, added: u64) -> Value {
+    json!({
+        "read": counts.read,
+        "added": added,
+        "skipped": counts.skipped,
+        "rejected": counts.rejected,
+        "identical": counts.identical,
+        "lexical": counts.lexical,
+        "shingle": counts.shingle,
+        "distinct": counts.distinct,
+        "captures": counts.again,
+        "versions": counts.versions,
+        "short": counts.short,
+        "repaired": counts.repaired,
+        "dates_unreadable": counts.dates_unreadable,
+        "bytes": counts.bytes,
+        "tokens": counts.tokens,
+        "postings": counts.postings,
+        "shared_fingerprints": counts.groups,
+        "common_fingerprints": counts.common,
+        "common_from": counts.common_from,
+        "pairs": counts.pairs,
+        "pairs_set_aside": counts.pairs_set_aside,
+    })
+}
+
+/// What removing duplicates came to.
+pub fn deduped(deduped: &Deduped) -> Value {
+    json!({
+        "read": deduped.read,
+        "kept": deduped.kept,
+        "removed": deduped.removed,
+        "skipped": deduped.skipped,
+        "rejected": deduped.rejected,
+        "clusters": deduped.clusters,
+        "by_estimate": deduped.by_estimate,
+        "policy": deduped.policy,
     })
 }
 

@@ -53,6 +53,7 @@ impl Service {
             threads: NonZeroUsize::MIN,
             max_body: 1 << 20,
             key: None,
+            search: service.collection().join("search").is_dir(),
         };
         let (send, receive) = mpsc::channel();
         let collection = service.collection();
@@ -100,8 +101,12 @@ impl Service {
             memory: 64 << 20,
             ..AddOptions::default()
         };
+        self.add_by(path, &options);
+    }
+
+    fn add_by(&self, path: &Path, options: &AddOptions) {
         let inputs = Inputs::expand(&[path], &options.reading);
-        add(&self.collection(), &inputs, &options, &mut |_| {}).expect("added");
+        add(&self.collection(), &inputs, options, &mut |_| {}).expect("added");
     }
 
     /// Sends a head and a body as they stand.
@@ -212,6 +217,53 @@ fn a_document_is_found_by_its_text_and_by_its_address() {
     }
     let nothing = service.post("/api/v1/find", "text/plain", b" ... ");
     assert_eq!(nothing.status, 422, "{}", nothing.body);
+}
+
+#[test]
+fn objects_are_found_by_their_features() {
+    use lookalike::core::canonical::TokenKind;
+    use lookalike::core::shingle::Width;
+    let service = Service::new();
+    let path = service.folder.path().join("features.jsonl");
+    let line = |id: &str, from: u32| {
+        let features: Vec<String> = (from..from + 40).map(|i| format!("part {i}")).collect();
+        format!(
+            "{}\n",
+            serde_json::json!({ "id": id, "features": features })
+        )
+    };
+    std::fs::write(&path, line("one", 0) + &line("two", 10) + &line("far", 500)).expect("written");
+    let mut options = AddOptions::default();
+    options.recipe.tokens = TokenKind::Feature;
+    options.recipe.width = Width::MIN;
+    options.reading.tokens = TokenKind::Feature;
+    service.add_by(&path, &options);
+    let service = service.serve(None);
+    let asked = line("asked", 5);
+    let found = service.post("/api/v1/find", "text/plain", asked.as_bytes());
+    assert_eq!(found.status, 200, "{}", found.body);
+    let found = found.json();
+    let ids: Vec<_> = found["matches"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| &one["id"])
+        .collect();
+    assert_eq!(ids, ["one", "two"]);
+    // 35 of 45, all of them counted.
+    let value = found["matches"][0]["resemblance"]["value"].as_f64();
+    assert!(
+        (value.expect("a value") - 35.0 / 45.0).abs() < 1e-3,
+        "{found}"
+    );
+    assert_eq!(service.get("/api/v1/find?url=one").status, 200);
+    assert_eq!(service.get("/").status, 200);
+    // Weights that nothing would count are refused, not dropped.
+    let weights = br#"{"features":{"part 1":2}}"#;
+    assert_eq!(
+        service.post("/api/v1/find", "text/plain", weights).status,
+        422
+    );
 }
 
 #[test]
@@ -504,4 +556,185 @@ fn changes_and_histories_are_told() {
         assert!(!page_of.body.contains("style=\""), "{page}");
     }
     assert_eq!(service.get("/history?url=nobody").status, 404);
+}
+
+#[test]
+fn results_are_collapsed() {
+    let service = Service::start(None);
+    let ask = |body: &str| service.post("/api/v1/collapse", "application/json", body.as_bytes());
+    let body = serde_json::json!({ "results": [
+        { "url": "http://c.example/<b>", "title": "sea" },
+        "http://b.example/rose",
+        { "url": "http://x.example/copy", "text": ROSE },
+        { "url": "http://a.example/rose" },
+        { "url": "http://x.example/other" },
+    ] });
+    let told = ask(&body.to_string()).json();
+    let groups = told["groups"].as_array().expect("groups");
+    assert_eq!(groups.len(), 3, "{told}");
+    assert_eq!(groups[0]["url"], "http://c.example/<b>");
+    assert_eq!(groups[0]["fields"]["title"], "sea");
+    assert_eq!(groups[1]["rank"], 2);
+    let also = groups[1]["also"].as_array().expect("others");
+    assert_eq!(also.len(), 2);
+    assert_eq!(also[1]["rank"], 4);
+    assert_eq!(groups[2]["cluster"], Value::Null);
+    assert_eq!((&told["results"], &told["unknown"]), (&5.into(), &2.into()));
+
+    assert_eq!(
+        ask(r#"{"results":[]}"#).json()["groups"],
+        serde_json::json!([])
+    );
+    let refused = |body: &str, status: u16, says: &str| {
+        let answer = ask(body);
+        assert_eq!(answer.status, status, "{body}: {}", answer.body);
+        assert!(answer.body.contains(says), "{body}: {}", answer.body);
+    };
+    refused("", 400, "not what is asked for");
+    refused(r#"{"results":[{}]}"#, 400, "result 1: it has neither");
+    refused(r#"{"results":[{"url":5}]}"#, 400, "`url` is not a string");
+    refused(r#"{"results":[],"show":"best"}"#, 400, "representative");
+    refused(r#"{"results":[],"policy":"x"}"#, 404, "no such clustering");
+    let many = serde_json::json!({ "results": vec!["http://a.example/rose"; 10_001] });
+    refused(&many.to_string(), 413, "more than 10,000 results");
+    let texts = serde_json::json!({ "results": vec![serde_json::json!({ "text": "x" }); 1001] });
+    refused(&texts.to_string(), 413, "more than 1,000 texts");
+    assert_eq!(service.get("/api/v1/collapse").status, 405);
+}
+
+#[test]
+fn who_holds_a_text_is_told() {
+    let service = Service::new();
+    let page = format!("{ROSE} and by whoever may write to me@b.example");
+    service.sweep(&[
+        ("http://a.example/rose", ROSE),
+        ("http://b.example/rose", &page),
+        ("http://c.example/rose", &ROSE.replace("wide garden", "wide park")),
+        ("http://d.example/sea", "quite another text about the sea and the ships that went out to it and did not come back"),
+    ]);
+    let service = service.serve(None);
+    let answer = service
+        .get("/api/v1/copies?url=http://a.example/rose")
+        .json();
+    let told = |answer: &Value| -> Vec<(String, String, u64)> {
+        let copies = answer["copies"].as_array().expect("a list");
+        let text = |copy: &Value, name: &str| copy[name].as_str().expect("a text").to_owned();
+        copies
+            .iter()
+            .map(|copy| {
+                (
+                    text(copy, "host"),
+                    text(copy, "kind"),
+                    copy["version"].as_u64().expect("a number"),
+                )
+            })
+            .collect()
+    };
+    let held = |host: &str, kind: &str, version| (host.to_owned(), kind.to_owned(), version);
+    assert_eq!(
+        told(&answer),
+        [
+            held("b.example", "full", 1),
+            held("c.example", "altered", 2)
+        ]
+    );
+    assert_eq!(
+        answer["copies"][0]["contacts"],
+        serde_json::json!(["me@b.example"])
+    );
+    assert_eq!(answer["versions"][1]["changes"][0]["copy"], "park");
+    let posted = service
+        .post("/api/v1/copies", "text/plain", ROSE.as_bytes())
+        .json();
+    assert_eq!(told(&posted)[0], held("a.example", "identical", 1));
+    let page = service.get("/copies?url=http://a.example/rose");
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("“garden” → “park”"), "{}", page.body);
+    assert!(page.body.contains("me@b.example"));
+    assert_eq!(service.get("/copies").status, 200);
+    assert_eq!(
+        service.get("/copies?url=http://nobody.example/").status,
+        404
+    );
+    assert_eq!(service.get("/api/v1/copies").status, 400);
+    assert_eq!(
+        service
+            .get("/api/v1/copies?url=http://a.example/rose&min_containment=2")
+            .status,
+        400
+    );
+}
+
+#[test]
+fn words_are_found_one_place_for_each_cluster() {
+    let service = Service::new();
+    service.sweep(&[
+        ("http://a.example/rose", ROSE),
+        ("http://b.example/rose", &ROSE.replace("boy", "child")),
+        (
+            "http://c.example/<b>",
+            "<b>a rose</b> & the <script>alert(1)</script> sea, as text and not as a page",
+        ),
+    ]);
+    let collection = lookalike::collection::Collection::open(&service.collection());
+    let collection = collection.expect("a collection");
+    lookalike::search::build(&collection, 64 << 20, |_| {}).expect("an index");
+    let service = service.serve(None);
+    let told = service.get("/api/v1/search?q=rose").json();
+    assert_eq!(told["total"], 3);
+    let groups = told["groups"].as_array().expect("groups");
+    assert_eq!(groups.len(), 2, "{told}");
+    let roses = groups
+        .iter()
+        .find(|group| group["cluster"] == 0)
+        .expect("a cluster");
+    assert_eq!(roses["also"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        service.get("/api/v1/search?q=rose%20-garden").json()["total"],
+        1
+    );
+    assert_eq!(service.get("/api/v1/search?q=%22(((").json()["total"], 0);
+    assert_eq!(service.get("/api/v1/search").status, 400);
+    assert_eq!(service.get("/api/v1/search?q=a&top=0").status, 400);
+    let long = "x".repeat(1001);
+    assert_eq!(service.get(&format!("/api/v1/search?q={long}")).status, 400);
+    let page = service.get("/search?q=rose+sea");
+    assert_eq!(page.status, 200);
+    assert!(
+        !page.body.contains("<script>alert") && !page.body.contains("<b>"),
+        "{}",
+        page.body
+    );
+    assert!(page.body.contains("<mark>rose</mark>"), "{}", page.body);
+    assert!(
+        service
+            .get("/search?q=rose")
+            .body
+            .contains("1 more like this")
+    );
+    assert_eq!(service.get("/search").status, 200);
+
+    // A sweep that is not indexed: no answer is better than half of one.
+    service.sweep(&[(
+        "http://d.example/",
+        "quite another text about roses that nobody has read so far",
+    )]);
+    let behind = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        service.get("/api/v1/search?q=rose").status == 409
+    });
+    assert!(behind);
+    let collection = lookalike::collection::Collection::open(&service.collection());
+    let collection = collection.expect("a collection");
+    lookalike::search::build(&collection, 64 << 20, |_| {}).expect("an index");
+    assert_eq!(service.get("/api/v1/search?q=roses").json()["total"], 1);
+}
+
+#[test]
+fn there_is_no_search_unless_it_is_asked_for() {
+    let service = Service::start(None);
+    assert_eq!(service.get("/api/v1/search?q=rose").status, 404);
+    let page = service.get("/search?q=rose");
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("--search"), "{}", page.body);
 }

@@ -36,7 +36,7 @@ fn main() {
                     content += match &record.body {
                         Body::Text(text) => text.len(),
                         Body::Bytes { bytes, .. } => bytes.len(),
-                        Body::Features(_) | Body::Revisit { .. } => 0,
+                        Body::Features(_) | Body::Weighted(_) | Body::Revisit { .. } => 0,
                     };
                 }
                 Err(refused) => *left.entry(refused.code).or_default() += 1,

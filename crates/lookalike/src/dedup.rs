@@ -21,14 +21,15 @@ mod work;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::add::{AddError, AddOptions, Event, add};
-use crate::clusters::{ClusterOptions, recluster};
-use crate::collection::state::{RecipeFault, StoredClustering};
+use crate::add::{AddError, AddOptions, Event, Report, add};
+use crate::clusters::{ClusterOptions, recluster_holding};
+use crate::collection::state::{Counts, RecipeFault, StoredClustering};
 use crate::collection::{Collection, CollectionError};
 use crate::corpus::inputs::{Inputs, SourceKind};
 use crate::corpus::read::SourceError;
 use crate::corpus::unusable::shown;
-use crate::shards::{Existing, ShardError, ShardKind};
+use crate::passing::add_passing;
+use crate::shards::{Existing, Mark, ShardError, ShardKind};
 use crate::storage::StorageError;
 
 pub use work::work_folder;
@@ -260,6 +261,7 @@ fn shard_kind(path: &Path, kind: SourceKind, form: Form) -> Result<Option<ShardK
     };
     match kind {
         SourceKind::Stdin => no("standard input, which cannot be read twice"),
+        SourceKind::Memory => no("a table in memory"),
         SourceKind::Wacz => no("a WACZ file; unpack it, and give the WARC files in it"),
         SourceKind::Warc if form == Form::Annotated => no("a WARC file, which has no fields"),
         SourceKind::Document | SourceKind::PackedDocument if form == Form::Annotated => {
@@ -319,6 +321,51 @@ pub fn dedup(
     done
 }
 
+/// What becomes of one record.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Fate {
+    /// Which input.
+    pub source: usize,
+    /// Where in it.
+    pub offset: u64,
+    /// Whether it stays.
+    pub is_kept: bool,
+    /// With [`Form::Annotated`], what else is told of it.
+    pub mark: Option<Mark>,
+}
+
+/// Decides what stays, and writes nothing: `each` learns of every document, input by
+/// input in their order. The folder for the work is gone afterwards.
+pub fn decide(
+    inputs: &Inputs,
+    options: &DedupOptions,
+    watch: &mut dyn Watch,
+    each: &mut dyn FnMut(Fate),
+) -> Result<Deduped, DedupError> {
+    let Some(against) = &options.against else {
+        let passed = add_passing(inputs, &options.add, &mut |event| watch.event(event))?;
+        let collection = &passed.collection;
+        let stored = &collection.state().clusterings[0];
+        return conclude(inputs, options, passed.report.counts, collection, stored, 0)
+            .with(|job, deduped| job.tell(each, deduped));
+    };
+    let work = work::Unnamed::beside(against).map_err(|error| StorageError::io(".", error))?;
+    let prepared = work::prepare(&work.folder, Some(against))?;
+    let (report, stored) = add_and_cluster(inputs, &work.folder, options, &mut |event| {
+        watch.event(event);
+    })?;
+    let collection = Collection::open(&work.folder)?;
+    conclude(
+        inputs,
+        options,
+        report.counts,
+        &collection,
+        &stored,
+        prepared.base,
+    )
+    .with(|job, deduped| job.tell(each, deduped))
+}
+
 fn run(
     inputs: &Inputs,
     outputs: &Outputs,
@@ -327,46 +374,102 @@ fn run(
     options: &DedupOptions,
     watch: &mut dyn Watch,
 ) -> Result<Deduped, DedupError> {
-    let policy = options.add.policy;
     let mut rejected_at = copies::RejectedAt::new(inputs);
-    let report = add(work, inputs, &options.add, &mut |event| {
+    let (report, stored) = add_and_cluster(inputs, work, options, &mut |event| {
         rejected_at.note(&event);
         watch.event(event);
     })?;
+    let collection = Collection::open(work)?;
+    conclude(inputs, options, report.counts, &collection, &stored, base)
+        .with(|job, deduped| job.run(outputs, &rejected_at, watch, deduped))
+}
+
+/// Adds the inputs to what is in the folder for the work.
+fn add_and_cluster(
+    inputs: &Inputs,
+    work: &Path,
+    options: &DedupOptions,
+    watch: &mut dyn FnMut(Event<'_>),
+) -> Result<(Report, StoredClustering), DedupError> {
+    let policy = options.add.policy;
+    let report = add(work, inputs, &options.add, watch)?;
     let kept = report.clusterings.iter().find(|one| one.policy == policy);
-    let stored: StoredClustering = if let Some(stored) = kept {
+    let stored = if let Some(stored) = kept {
         stored.clone()
     } else {
         let cluster = ClusterOptions {
             threads: options.add.threads,
             memory: options.add.memory,
         };
-        recluster(work, &options.add.recipe, &policy, &cluster)?
+        let sources = &inputs.sources;
+        recluster_holding(work, &options.add.recipe, &policy, &cluster, sources)?
     };
-    let collection = Collection::open(work)?;
-    let decided = decide::decide(&collection, &stored, base, options.keep)?;
-    let mut counts = report.counts;
-    counts.skipped.remove("same again");
-    let mut deduped = Deduped {
-        read: counts.read,
-        skipped: counts.skipped,
-        rejected: counts.rejected,
-        clusters: stored.summary.clusters,
-        policy: policy.to_string(),
-        by_estimate: stored.summary.by_estimate,
-        ..Deduped::default()
-    };
-    let job = copies::Job {
+    Ok((report, stored))
+}
+
+/// All that is known before anything is decided.
+struct Conclusion<'a> {
+    inputs: &'a Inputs,
+    options: &'a DedupOptions,
+    counts: Counts,
+    collection: &'a Collection,
+    stored: &'a StoredClustering,
+    base: u32,
+}
+
+fn conclude<'a>(
+    inputs: &'a Inputs,
+    options: &'a DedupOptions,
+    counts: Counts,
+    collection: &'a Collection,
+    stored: &'a StoredClustering,
+    base: u32,
+) -> Conclusion<'a> {
+    Conclusion {
         inputs,
-        outputs,
         options,
-        collection: &collection,
-        stored: &stored,
-        decided: &decided,
-        rejected_at: &rejected_at,
-    };
-    job.run(watch, &mut deduped)?;
-    Ok(deduped)
+        counts,
+        collection,
+        stored,
+        base,
+    }
+}
+
+impl Conclusion<'_> {
+    /// Decides, and has it carried out.
+    fn with(
+        self,
+        carry_out: impl FnOnce(&copies::Job<'_>, &mut Deduped) -> Result<(), DedupError>,
+    ) -> Result<Deduped, DedupError> {
+        let Conclusion {
+            inputs,
+            options,
+            mut counts,
+            collection,
+            stored,
+            base,
+        } = self;
+        let decided = decide::decide(collection, stored, base, options.keep)?;
+        counts.skipped.remove("same again");
+        let mut deduped = Deduped {
+            read: counts.read,
+            skipped: counts.skipped,
+            rejected: counts.rejected,
+            clusters: stored.summary.clusters,
+            policy: options.add.policy.to_string(),
+            by_estimate: stored.summary.by_estimate,
+            ..Deduped::default()
+        };
+        let job = copies::Job {
+            inputs,
+            options,
+            collection,
+            stored,
+            decided: &decided,
+        };
+        carry_out(&job, &mut deduped)?;
+        Ok(deduped)
+    }
 }
 
 #[cfg(test)]

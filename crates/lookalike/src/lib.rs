@@ -61,7 +61,21 @@ pub mod clusters;
 
 pub mod find;
 
+pub mod wording;
+
+pub mod filters;
+
 pub mod sweeps;
+
+pub mod collapse;
+
+pub mod crumbs;
+
+pub mod copies;
+
+pub mod drift;
+
+pub mod search;
 
 pub mod archive;
 
@@ -69,8 +83,12 @@ pub mod tables;
 
 pub mod shards;
 
+pub mod passing;
+
 pub mod dedup;
 
 pub mod scan;
+
+pub mod phases;
 
 pub use error::Error;

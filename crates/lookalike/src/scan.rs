@@ -9,28 +9,24 @@
 //! memory; all that is told is decided on whole sets of shingles, from the inputs read a
 //! second time. What comes out does not depend on the threads or the memory.
 
-use std::fs;
-use std::io;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::thread;
 
 use hashbrown::HashMap;
 use lookalike_core::recipe::{Recipe, SketchKind};
 
-use crate::add::{AddError, AddOptions, Event, LEAST_MEMORY, add_in};
+use crate::add::{AddError, AddOptions, Event, LEAST_MEMORY};
 use crate::clusters::policy::{Link, Policy, Verify};
 use crate::clusters::table::{Mark, Member as Clustered, Quality};
+use crate::collection::Collection;
 use crate::collection::entry::Entry;
-use crate::collection::lock::{LOCK, Lock};
 use crate::collection::state::Counts;
-use crate::collection::{Collection, CollectionError};
 use crate::corpus::inputs::{Inputs, SourceKind};
 use crate::corpus::options::ReadOptions;
 use crate::pairs::{Basis, Measure};
-use crate::storage::disk::Disk;
-use crate::storage::{Storage, StorageError};
+use crate::passing::add_passing;
+use crate::storage::StorageError;
 
 pub use crate::collection::entry::Grade;
 
@@ -168,86 +164,23 @@ pub fn scan(
         policy,
         threads: options.threads,
         memory: options.memory.max(LEAST_MEMORY),
+        scratch: options.scratch.clone(),
         ..AddOptions::default()
     };
-    let temporary = std::env::temp_dir();
-    let work = Work::make(options.scratch.as_deref().unwrap_or(&temporary))?;
-    let storage: Arc<dyn Storage> = Arc::new(Disk::passing(&work.folder));
-    let report = add_in(&work.folder, &storage, &*storage, inputs, &add, watch)?;
-    let collection = Collection::open_in(&work.folder, storage)?;
+    let passed = add_passing(inputs, &add, watch)?;
+    let collection = &passed.collection;
     let made = &collection.state().clusterings[0];
     Ok(Scan {
-        documents: report.added,
+        documents: passed.report.added,
         by_estimate: made.summary.by_estimate,
-        groups: groups(&collection, inputs, &policy)?,
-        counts: report.counts,
+        groups: groups(collection, inputs, &policy)?,
+        counts: passed.report.counts,
     })
 }
 
 /// So many shingles of a document are kept where containment is asked for: of a quotation
 /// in a long text, an ordinary sketch of the text need not have a single one.
 const WHOLE: usize = 1 << 16;
-
-/// A folder that is gone when it is dropped.
-struct Work {
-    folder: PathBuf,
-    lock: Option<Lock>,
-}
-
-/// How the names of such folders begin.
-const WORK: &str = "lookalike-scan-";
-
-impl Work {
-    /// Makes one, and removes those that killed processes have left.
-    fn make(scratch: &Path) -> Result<Work, CollectionError> {
-        let failed = |error| CollectionError::Storage(StorageError::io(WORK, error));
-        fs::create_dir_all(scratch).map_err(failed)?;
-        for entry in fs::read_dir(scratch).map_err(failed)?.flatten() {
-            let is_ours = entry
-                .file_name()
-                .as_encoded_bytes()
-                .starts_with(WORK.as_bytes());
-            let path = entry.path();
-            // One that is in use is locked; one of another user cannot be.
-            if is_ours
-                && path.join(LOCK).is_file()
-                && let Ok(lock) = Lock::acquire(&path)
-            {
-                drop(fs::remove_dir_all(&path));
-                drop(lock);
-            }
-        }
-        for number in 0.. {
-            let folder = scratch.join(format!("{WORK}{}-{number}", std::process::id()));
-            match fs::create_dir(&folder) {
-                Ok(()) => {
-                    let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-                    fs::set_permissions(&folder, private).map_err(failed)?;
-                    // Another scan may have taken it for a dead one's before it was locked.
-                    match Lock::acquire(&folder) {
-                        Ok(lock) if folder.join(LOCK).is_file() => {
-                            let lock = Some(lock);
-                            return Ok(Work { folder, lock });
-                        }
-                        Err(error) if number > 16 => return Err(error),
-                        _ => {}
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        unreachable!("there are always more numbers")
-    }
-}
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        // What stays behind costs room and nothing else, and the next scan removes it.
-        drop(fs::remove_dir_all(&self.folder));
-        self.lock = None;
-    }
-}
 
 /// A document in a cluster, as the collection has it.
 struct Found {
@@ -400,12 +333,16 @@ fn copies(found: &[Found]) -> Vec<Option<(usize, Grade)>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use lookalike_core::components::DisjointSets;
     use lookalike_core::estimate::Overlap;
     use lookalike_core::shingle::{ShingleIds, Width};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::collection::lock::Lock;
     use crate::corpus::document::{Document, Reading};
 
     /// A folder of these files.

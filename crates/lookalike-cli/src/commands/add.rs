@@ -15,11 +15,15 @@ use lookalike::corpus::record::{Refused, Timestamp, When};
 use lookalike::corpus::unusable::shown;
 use serde_json::{Value, json};
 
+use lookalike::filters::{Filtered, Spec};
+
 use crate::args::{Global, InputArgs, MachineArgs, RecipeArgs};
 use crate::failure::{Exit, Failure, Stop};
 use crate::input::note;
 use crate::output::progress::Progress;
 use crate::output::{file, text};
+use lookalike_server::failure::reasons;
+use lookalike_server::wire;
 
 /// Create a collection, or extend it by one sweep
 ///
@@ -46,9 +50,19 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "DATE", value_parser = date)]
     date: Option<Timestamp>,
 
+    /// Keep nothing but the features of a filter, for huge collections: KxS/R as in 6x14/2 (48
+    /// bytes a document), super-shingles:N/W, or eight:3 and eight:7 (8 bytes, compared
+    /// within a host)
+    #[arg(long, value_name = "FILTER", conflicts_with_all = ["sketch", "samples", "keep_text"])]
+    filter: Option<Spec>,
+
     /// Keep the text of documents in the collection, packed, for when the inputs are gone
     #[arg(long)]
     keep_text: bool,
+
+    /// Index the texts for `search`, and those of earlier sweeps that are not indexed yet
+    #[arg(long)]
+    search: bool,
 
     /// List what was rejected in a file, one JSON object a line
     #[arg(long, value_name = "FILE")]
@@ -104,8 +118,11 @@ impl Allowance {
 
 impl AddArgs {
     pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
+        if let Some(spec) = self.filter_of()? {
+            return self.run_filtered(spec, global);
+        }
         let recipe = self.chosen_recipe()?;
-        let reading = self.reading.options(&self.recipe.shingles);
+        let reading = self.reading.options(&self.recipe.shingles, recipe.tokens);
         let options = AddOptions {
             recipe,
             reading,
@@ -170,11 +187,63 @@ impl AddArgs {
                 ),
             );
         }
+        if self.search {
+            crate::commands::search::build(&self.collection, options.memory, global)?;
+        }
         let rejected: u64 = report.counts.rejected.values().sum();
         let is_fine = rejected == 0
             || self
                 .allow_rejects
                 .is_some_and(|allowed| allowed.covers(rejected, report.counts.read));
+        Ok(if is_fine { Exit::Done } else { Exit::Rejected })
+    }
+
+    /// The filter, if one was named or the collection has one.
+    fn filter_of(&self) -> Result<Option<Spec>, Failure> {
+        let known = Filtered::open(&self.collection)
+            .map_err(|error| Failure::from_collection(&self.collection, &error))?;
+        Ok(self.filter.or(known.map(|known| known.spec())))
+    }
+
+    fn run_filtered(self, spec: Spec, global: Global) -> Result<Exit, Stop> {
+        let recipe = match Filtered::open(&self.collection) {
+            Ok(Some(known)) if self.recipe.is_default() => known
+                .recipe(self.recipe.key()?.as_ref())
+                .map_err(|fault| Failure::from_recipe(&self.collection, &fault))?,
+            _ => self.recipe.recipe(spec.sketch())?,
+        };
+        let options = AddOptions {
+            reading: self.reading.options(&self.recipe.shingles, recipe.tokens),
+            recipe,
+            date: self.date,
+            threads: self.machine.threads(),
+            memory: self.machine.memory()?,
+            ..AddOptions::default()
+        };
+        let inputs = Inputs::expand(&self.inputs, &options.reading);
+        let sources = inputs.sources.iter().map(|source| source.path.as_path());
+        file::spares(self.rejects.as_deref(), sources, Some(&self.collection))?;
+        let mut progress = Progress::new(global);
+        let added =
+            lookalike::filters::add(&self.collection, &inputs, spec, &options, &mut |event| {
+                progress.event(&event);
+            });
+        let seconds = progress.finish();
+        let added = match added {
+            Ok(added) => added,
+            Err(AddError::Nothing(counts)) => return Err(self.nothing(&counts, global)?),
+            Err(error) => return Err(Failure::from_add(&self.collection, error).into()),
+        };
+        if let Some(path) = &self.rejects {
+            let lines = added.rejects.iter();
+            let lines: String = lines.map(|(input, why)| reject_line(input, why)).collect();
+            file::write(path, lines.as_bytes())?;
+        }
+        crate::output::times::record(&self.collection, "add", &seconds);
+        crate::commands::filtered::say_added(&added, &seconds, global)?;
+        let rejected: u64 = added.tally.rejected.values().sum();
+        let allows = |allowed: Allowance| allowed.covers(rejected, added.tally.read);
+        let is_fine = rejected == 0 || self.allow_rejects.is_some_and(allows);
         Ok(if is_fine { Exit::Done } else { Exit::Rejected })
     }
 
@@ -204,26 +273,7 @@ impl AddArgs {
             .iter()
             .map(|input| format!("`{}`", shown(input.as_ref())))
             .collect();
-        let left = reasons(counts);
-        let why = if left.is_empty() {
-            String::new()
-        } else {
-            format!(": {left}")
-        };
-        Ok(Stop::Failure(Failure {
-            exit: Exit::NothingUsable,
-            message: format!("there are no documents in {}{why}", named.join(", ")),
-            hint: hint_for_nothing(counts).to_owned(),
-        }))
-    }
-}
-
-/// What to do when no input gave a document.
-pub(crate) fn hint_for_nothing(counts: &Counts) -> &'static str {
-    if counts.rejected.contains_key("too large") {
-        "nothing was written; --max-document raises the limit"
-    } else {
-        "nothing was written; check the names, and the fields with --text-field"
+        Ok(Stop::Failure(Failure::nothing(&named.join(", "), counts)))
     }
 }
 
@@ -237,13 +287,6 @@ pub(crate) fn reject_line(input: &str, refused: &Refused) -> String {
         "message": refused.message,
     });
     format!("{line}\n")
-}
-
-/// What was left out, in words.
-pub(crate) fn reasons(counts: &Counts) -> String {
-    let all = counts.skipped.iter().chain(&counts.rejected);
-    let all = all.map(|(reason, count)| format!("{} {reason}", text::count(*count)));
-    all.collect::<Vec<_>>().join(", ")
 }
 
 /// The report of `add --json`.
@@ -262,33 +305,12 @@ pub(crate) fn report_json(
         .iter()
         .map(|(phase, _, cpu)| ((*phase).to_owned(), json!(cpu)))
         .collect();
-    json!({
-        "read": counts.read,
-        "added": added,
-        "skipped": counts.skipped,
-        "rejected": counts.rejected,
-        "identical": counts.identical,
-        "lexical": counts.lexical,
-        "shingle": counts.shingle,
-        "distinct": counts.distinct,
-        "captures": counts.again,
-        "versions": counts.versions,
-        "short": counts.short,
-        "repaired": counts.repaired,
-        "dates_unreadable": counts.dates_unreadable,
-        "bytes": counts.bytes,
-        "tokens": counts.tokens,
-        "postings": counts.postings,
-        "shared_fingerprints": counts.groups,
-        "common_fingerprints": counts.common,
-        "common_from": counts.common_from,
-        "pairs": counts.pairs,
-        "pairs_set_aside": counts.pairs_set_aside,
-        "seconds": wall,
-        "cpu_seconds": cpu,
-        "peak_memory": peak,
-        "scratch": scratch,
-    })
+    let mut report = wire::added(counts, added);
+    report["seconds"] = json!(wall);
+    report["cpu_seconds"] = json!(cpu);
+    report["peak_memory"] = json!(peak);
+    report["scratch"] = json!(scratch);
+    report
 }
 
 fn say(

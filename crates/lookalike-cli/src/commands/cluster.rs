@@ -77,6 +77,27 @@ pub(crate) struct PolicyArgs {
 }
 
 impl PolicyArgs {
+    /// The least true resemblance that a filter's pairs are joined by; `None` for all that
+    /// it accepts.
+    fn of_filter(self) -> Result<Option<f64>, Failure> {
+        let wrong = |what: &str| {
+            Failure::usage(
+                format!("a filter {what}"),
+                "leave the policy out to join all that it accepts, or give --resemblance, which reads them again",
+            )
+        };
+        if self.containment.is_some() {
+            return Err(wrong("tells nothing of containment"));
+        }
+        if self.link == Link::Star {
+            return Err(wrong("joins by chains only"));
+        }
+        if self.resemblance.is_some() && self.verify == Verify::None {
+            return Err(wrong("knows no resemblance that is not read again"));
+        }
+        Ok(self.resemblance)
+    }
+
     pub(crate) fn policy(self) -> Policy {
         let neither = self.resemblance.is_none() && self.containment.is_none();
         Policy {
@@ -90,6 +111,25 @@ impl PolicyArgs {
 
 impl ClusterArgs {
     pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
+        if let Some(filtered) = crate::commands::filtered::open(&self.collection)? {
+            let options = ClusterOptions {
+                threads: self.machine.threads(),
+                memory: self.machine.memory()?,
+            };
+            let resemblance = self.policy.of_filter()?;
+            let made = crate::commands::filtered::cluster(
+                &filtered,
+                resemblance,
+                self.key.key()?.as_ref(),
+                &options,
+                global,
+            )?;
+            if let Some(path) = &self.output {
+                let format = crate::commands::export::format_of(self.format, Some(path))?;
+                crate::commands::filtered::export(&self.collection, &made, Some(path), format)?;
+            }
+            return Ok(Exit::Done);
+        }
         let collection = open(&self.collection)?;
         let recipe = self.key.recipe(&collection, &self.collection)?;
         let policy = self.policy.policy();

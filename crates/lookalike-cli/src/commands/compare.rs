@@ -67,6 +67,9 @@ impl CompareArgs {
             return self.run_on_sketches(&a, &b, global, level);
         }
         let recipe = self.recipe.recipe(SketchKind::default())?;
+        if recipe.sketch.is_weighted() {
+            return self.run_on_weights(&a, &b, &recipe, global);
+        }
         let a = File::read(&a, &recipe, self.recipe.shingles.format, global)?;
         let b = File::read(&b, &recipe, self.recipe.shingles.format, global)?;
         for file in [&a, &b] {
@@ -97,6 +100,60 @@ impl CompareArgs {
             }
             None => {}
         }
+        Ok(Exit::Done)
+    }
+
+    /// Features with weights: no passages, and sums in place of counts.
+    fn run_on_weights(
+        &self,
+        a: &Input<'_>,
+        b: &Input<'_>,
+        recipe: &Recipe,
+        global: Global,
+    ) -> Result<Exit, Stop> {
+        if self.html.is_some() {
+            return Err(
+                Failure::usage("--html draws texts, and weights are none", "leave it out").into(),
+            );
+        }
+        let mut sketcher = Sketcher::new(recipe);
+        let mut read = |input: &Input<'_>| -> Result<_, Failure> {
+            let document = input.document(self.recipe.shingles.format, recipe.tokens, global)?;
+            document.check(recipe).map_err(|why| input.unusable(why))?;
+            let sketch = document.sketch(&mut sketcher);
+            if sketch.tokens() == 0 {
+                return Err(input.unusable(Unusable::NoTokens));
+            }
+            Ok((sketch, document.weighted_set(&mut sketcher)))
+        };
+        let ((sketch_a, set_a), (sketch_b, set_b)) = (read(a)?, read(b)?);
+        let overlap = set_a.overlap(&set_b);
+        // One recipe made both.
+        let compared = sketch_a.compare(&sketch_b).unwrap_or_default();
+        let mut out = text::stdout();
+        if global.json {
+            let mut answer = measures(Some(overlap.counts()), &compared);
+            // Not rounded to counts.
+            for (name, value) in [
+                ("resemblance", overlap.resemblance()),
+                ("a_in_b", Some(overlap.common / overlap.a)),
+                ("b_in_a", Some(overlap.common / overlap.b)),
+            ] {
+                answer[name]["exact"] = json!(value);
+            }
+            let weights = json!({ "a": overlap.a, "b": overlap.b, "common": overlap.common });
+            answer.insert("weights".to_owned(), weights);
+            answer.insert("recipe_id".to_owned(), json!(recipe.id().to_string()));
+            writeln!(out, "{}", Value::Object(answer))?;
+        } else {
+            for (input, set) in [(a, &set_a), (b, &set_b)] {
+                let features = text::counted(set.elements().len(), "feature");
+                writeln!(out, "{}: {features}, weight {}", input.name(), set.weight())?;
+            }
+            writeln!(out, "weight {} in common; {recipe}\n", overlap.common)?;
+            write_measures(&mut out, Some(overlap.counts()), &compared)?;
+        }
+        out.flush()?;
         Ok(Exit::Done)
     }
 
@@ -189,6 +246,7 @@ impl<'a> File<'a> {
         global: Global,
     ) -> Result<File<'a>, Failure> {
         let (document, origin) = input.document_mapped(format, recipe.tokens, global)?;
+        document.check(recipe).map_err(|why| input.unusable(why))?;
         let side = Side::new(input.name(), document, recipe);
         if side.tokens.is_empty() {
             return Err(input.unusable(Unusable::NoTokens));
@@ -215,7 +273,7 @@ impl<'a> File<'a> {
 
     /// Where some tokens stand in the file.
     fn place(&self, tokens: &Range<usize>) -> Range<usize> {
-        self.origin.bytes(self.side.source(tokens))
+        self.origin.bytes(self.side.source_or_point(tokens))
     }
 }
 
@@ -267,17 +325,25 @@ impl Report<'_> {
             String::new()
         };
         writeln!(out, "\n{bold}{all}{which}{bold:#}")?;
+        let has_changes = longest
+            .iter()
+            .any(|&i| !self.compared.passages[i].changes.is_empty());
         let rows: Vec<Vec<String>> = longest
             .iter()
             .map(|&i| {
                 let passage = &self.compared.passages[i];
                 let (a, b) = (self.a.place(&passage.a), self.b.place(&passage.b));
-                vec![
+                let mut row = vec![
                     format!("{}", i + 1),
                     text::counted(passage.len(), "token"),
                     format!("A {}..{}", a.start, a.end),
                     format!("B {}..{}", b.start, b.end),
-                ]
+                ];
+                if has_changes {
+                    let changes = text::counted(passage.changes.len(), "change");
+                    row.insert(2, changes);
+                }
+                row
             })
             .collect();
         let full = self.a.side.document.text();

@@ -16,6 +16,7 @@ use lookalike::dedup::{
     work_folder,
 };
 use lookalike::shards::{Existing, ShardFault};
+use lookalike_server::wire;
 use serde_json::{Value, json};
 
 use crate::args::{Global, InputArgs, MachineArgs, RecipeArgs};
@@ -104,10 +105,11 @@ enum KeepName {
 
 impl DedupArgs {
     pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
+        let recipe = self.chosen_recipe()?;
         let options = DedupOptions {
             add: AddOptions {
-                recipe: self.chosen_recipe()?,
-                reading: self.reading.options(&self.recipe.shingles),
+                reading: (self.reading).options(&self.recipe.shingles, recipe.tokens),
+                recipe,
                 policy: self.policy.policy(),
                 threads: self.machine.threads(),
                 memory: self.machine.memory()?,
@@ -162,7 +164,7 @@ impl DedupArgs {
         }
         if global.json {
             let mut out = text::stdout();
-            writeln!(out, "{}", as_json(&deduped))?;
+            writeln!(out, "{}", wire::deduped(&deduped))?;
             out.flush()?;
         } else if !global.quiet {
             say(&deduped);
@@ -196,17 +198,7 @@ impl DedupArgs {
                     .iter()
                     .map(|input| format!("`{}`", shown(input.as_ref())));
                 let inputs: Vec<String> = inputs.collect();
-                let why = crate::commands::add::reasons(counts);
-                let why = if why.is_empty() {
-                    why
-                } else {
-                    format!(": {why}")
-                };
-                Failure {
-                    exit: Exit::NothingUsable,
-                    message: format!("there are no documents in {}{why}", inputs.join(", ")),
-                    hint: crate::commands::add::hint_for_nothing(counts).to_owned(),
-                }
+                Failure::nothing(&inputs.join(", "), counts)
             }
             DedupError::Add(_) => match error {
                 DedupError::Add(error) => Failure::from_add(folder, error),
@@ -326,19 +318,6 @@ fn named(named: &Named) -> Value {
         offset,
     } = named;
     json!({ "doc": doc, "id": id, "url": url, "file": file, "offset": offset })
-}
-
-fn as_json(deduped: &Deduped) -> Value {
-    json!({
-        "read": deduped.read,
-        "kept": deduped.kept,
-        "removed": deduped.removed,
-        "skipped": deduped.skipped,
-        "rejected": deduped.rejected,
-        "clusters": deduped.clusters,
-        "by_estimate": deduped.by_estimate,
-        "policy": deduped.policy,
-    })
 }
 
 fn say(deduped: &Deduped) {

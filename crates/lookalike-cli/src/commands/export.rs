@@ -9,12 +9,10 @@ use clap::{Args, ValueEnum};
 use lookalike::archive::captures::Captures;
 use lookalike::archive::index::Index;
 use lookalike::collection::Collection;
-use lookalike::collection::entry::Entry;
 use lookalike::collection::state::{StoredClustering, Summary};
-use lookalike::pairs::Measure;
 use lookalike::storage::StorageError;
-use lookalike::tables::{self, Format, Writer};
-use lookalike::tables::{DocumentRow, PairRow, QualityRow, SketchRow};
+use lookalike::tables::of_collection::{TableError as Trouble, Tables};
+use lookalike::tables::{Format, Tabled, Writer};
 
 use crate::args::Global;
 use crate::collection::{open, open_mapped};
@@ -72,6 +70,17 @@ impl ExportArgs {
         if matches!(self.table, TableName::Cdxj) {
             return self.cdxj(global);
         }
+        if let (TableName::Documents | TableName::Clusters, Some(filtered)) = (
+            self.table,
+            crate::commands::filtered::open(&self.collection)?,
+        ) {
+            let format = format_of(self.format, self.output.as_deref())?;
+            let policy = self.policy.as_deref();
+            let made = crate::commands::filtered::clustering(&filtered, policy)?;
+            let output = self.output.as_deref();
+            crate::commands::filtered::export(&self.collection, &made, output, format)?;
+            return Ok(Exit::Done);
+        }
         let collection = open(&self.collection)?;
         let format = format_of(self.format, self.output.as_deref())?;
         let stored = find_clustering(&collection, self.policy.as_deref())?;
@@ -79,16 +88,15 @@ impl ExportArgs {
         let target = Target::create(self.output.as_deref())?;
         let tables = Tables {
             collection: &collection,
-            folder: &self.collection,
             stored,
         };
         let written = match self.table {
             TableName::Documents | TableName::Clusters => {
-                tables.documents(format, target.writer()?, 1)
+                filled(format, target.writer()?, |to| tables.documents(to, 1))
             }
-            TableName::Pairs => tables.pairs(format, target.writer()?),
-            TableName::Quality => tables.quality(format, target.writer()?),
-            TableName::Sketches => tables.sketches(format, target.writer()?),
+            TableName::Pairs => filled(format, target.writer()?, |to| tables.pairs(to)),
+            TableName::Quality => filled(format, target.writer()?, |to| tables.quality(to)),
+            TableName::Sketches => filled(format, target.writer()?, |to| tables.sketches(to)),
             TableName::Cdxj => unreachable!("it is no table of rows and was written above"),
         };
         target.finish(written, &self.collection)?;
@@ -215,11 +223,12 @@ pub(crate) fn write_documents(
     let collection = open(folder)?;
     let tables = Tables {
         collection: &collection,
-        folder,
         stored: made,
     };
     let target = Target::create(Some(path))?;
-    let written = tables.documents(format, target.writer()?, min_size);
+    let written = filled(format, target.writer()?, |to| {
+        tables.documents(to, min_size)
+    });
     target.finish(written, folder)
 }
 
@@ -252,24 +261,6 @@ pub(crate) fn summary_from(
     summary.clustered_documents = documents;
     summary.flagged = flagged;
     Ok(summary)
-}
-
-/// Why a table was not written.
-pub(crate) enum Trouble {
-    Reading(StorageError),
-    Writing(io::Error),
-}
-
-impl From<StorageError> for Trouble {
-    fn from(error: StorageError) -> Trouble {
-        Trouble::Reading(error)
-    }
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Trouble {
-        Trouble::Writing(error)
-    }
 }
 
 /// Where a table goes: standard output, or a file that is there whole or not at all.
@@ -320,166 +311,16 @@ impl Target {
     }
 }
 
-/// The tables of a collection under one of its clusterings.
-pub(crate) struct Tables<'a> {
-    pub(crate) collection: &'a Collection,
-    pub(crate) folder: &'a Path,
-    pub(crate) stored: &'a StoredClustering,
+/// Writes all rows of a table.
+fn filled<T: Tabled>(
+    format: Format,
+    out: Out,
+    fill: impl FnOnce(&mut Writer<T>) -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    let mut writer = Writer::<T>::new(format, out)?;
+    fill(&mut writer)?;
+    writer.finish()?;
+    Ok(())
 }
 
 type Out = Box<dyn Write + Send>;
-
-impl Tables<'_> {
-    pub(crate) fn documents(&self, format: Format, out: Out, min_size: u32) -> Result<(), Trouble> {
-        let _ = self.folder;
-        let mut writer = Writer::<tables::Documents>::new(format, out)?;
-        let collection = self.collection;
-        let (kind, one_in) = (collection.sketch_kind(), collection.one_in());
-        // However many a sketch makes it seem.
-        let width = collection.state().recipe.width() as u64;
-        let most = |tokens: u64| (tokens + 1).saturating_sub(width).max(1);
-        let mut members = collection.clustering(self.stored)?.members()?;
-        let mut sources = (usize::MAX, Vec::new());
-        let mut trouble = None;
-        let mut row = |doc: u32, entry: &Entry| -> Result<(), Trouble> {
-            let sweep = collection.sweep_of(doc);
-            if sources.0 != sweep {
-                sources = (sweep, collection.stored_sources(sweep)?);
-            }
-            let Some(member) = members.next_record()? else {
-                return Ok(());
-            };
-            if member.size < min_size && min_size > 2 {
-                return Ok(());
-            }
-            let (id, url) = collection.strings(doc, entry)?;
-            let source = sources.1.get(entry.source as usize);
-            let date = entry.when().or(collection.state().sweeps[sweep]
-                .date
-                .map(lookalike::corpus::record::Timestamp));
-            writer.write(&DocumentRow {
-                doc,
-                id: id.as_deref(),
-                url: url.as_deref(),
-                date,
-                file: source.map_or("", |source| &source.name),
-                offset: entry.offset,
-                tokens: entry.tokens,
-                shingles: entry.shingles(one_in).min(most(entry.tokens)),
-                grade: member
-                    .grade()
-                    .map(lookalike::collection::entry::Grade::name),
-                cluster: Some(member.cluster),
-                cluster_size: Some(u64::from(member.size)),
-                representative: Some(member.representative),
-                is_representative: Some(member.representative == doc),
-                resemblance: member.resemblance(doc, kind),
-                containment: member.containment(doc, kind),
-            })?;
-            Ok(())
-        };
-        collection.each_entry(|doc, entry| {
-            if trouble.is_none() {
-                trouble = row(doc, entry).err();
-            }
-        })?;
-        if let Some(trouble) = trouble {
-            return Err(trouble);
-        }
-        writer.finish()?;
-        Ok(())
-    }
-
-    fn pairs(&self, format: Format, out: Out) -> Result<(), Trouble> {
-        let mut writer = Writer::<tables::Pairs>::new(format, out)?;
-        let collection = self.collection;
-        let kind = collection.sketch_kind();
-        let mut exact = std::collections::BTreeMap::new();
-        collection.each_exact(|pair| {
-            exact.insert((pair.a, pair.b), *pair);
-        })?;
-        let mut trouble = None;
-        let mut row = |pair: &lookalike::pairs::Pair| -> Result<(), Trouble> {
-            let known = exact.get(&(pair.a, pair.b)).copied();
-            let strings = |doc| -> Result<_, StorageError> {
-                collection.strings(doc, &collection.entry(doc)?)
-            };
-            let ((id_a, url_a), (id_b, url_b)) = (strings(pair.a)?, strings(pair.b)?);
-            let best = known.unwrap_or(*pair);
-            let estimate = best.estimate(Measure::Resemblance, kind);
-            let value = |measure| best.estimate(measure, kind).map(|estimate| estimate.value);
-            writer.write(&PairRow {
-                a: pair.a,
-                b: pair.b,
-                id_a: id_a.as_deref(),
-                id_b: id_b.as_deref(),
-                url_a: url_a.as_deref(),
-                url_b: url_b.as_deref(),
-                common: u64::from(best.common),
-                resemblance: estimate.map(|estimate| estimate.value),
-                resemblance_low: estimate.map(|estimate| estimate.low),
-                resemblance_high: estimate.map(|estimate| estimate.high),
-                a_in_b: value(Measure::AInB),
-                b_in_a: value(Measure::BInA),
-                exact: best.exact(Measure::Resemblance, kind),
-            })?;
-            Ok(())
-        };
-        collection.each_pair(|pair| {
-            if trouble.is_none() {
-                trouble = row(pair).err();
-            }
-            Ok(())
-        })?;
-        if let Some(trouble) = trouble {
-            return Err(trouble);
-        }
-        writer.finish()?;
-        Ok(())
-    }
-
-    fn quality(&self, format: Format, out: Out) -> Result<(), Trouble> {
-        let mut writer = Writer::<tables::Quality>::new(format, out)?;
-        let collection = self.collection;
-        let mut clusters = collection.clustering(self.stored)?.clusters()?;
-        while let Some(quality) = clusters.next_record()? {
-            let entry = collection.entry(quality.representative)?;
-            let (id, url) = collection.strings(quality.representative, &entry)?;
-            let flags = quality.marks().collect::<Vec<_>>().join(" ");
-            writer.write(&QualityRow {
-                cluster: quality.cluster,
-                size: u64::from(quality.size),
-                representative: quality.representative,
-                representative_id: id.as_deref(),
-                representative_url: url.as_deref(),
-                lowest_resemblance: Some(quality.lowest),
-                median_resemblance: Some(quality.median),
-                flags: (!flags.is_empty()).then_some(&*flags),
-            })?;
-        }
-        writer.finish()?;
-        Ok(())
-    }
-
-    fn sketches(&self, format: Format, out: Out) -> Result<(), Trouble> {
-        let mut writer = Writer::<tables::Sketches>::new(format, out)?;
-        let collection = self.collection;
-        let sketches = collection.sketches()?;
-        let mut buffer = Vec::new();
-        for doc in 0..collection.documents() {
-            let entry = collection.entry(doc)?;
-            let (id, url) = collection.strings(doc, &entry)?;
-            // A copy has the sketch of what it is a copy of.
-            let samples = sketches.samples(entry.copy_of, &mut buffer)?;
-            writer.write(&SketchRow {
-                doc,
-                id: id.as_deref(),
-                url: url.as_deref(),
-                level: sketches.head(entry.copy_of).level(),
-                samples,
-            })?;
-        }
-        writer.finish()?;
-        Ok(())
-    }
-}

@@ -1,14 +1,19 @@
 //! `lookalike find COLLECTION DOC…`: what in a collection is like a document, on the fly.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use lookalike::core::passages::{Passage, passages};
+use lookalike::core::seed::Key;
 use lookalike::core::sketcher::Sketcher;
-use lookalike::corpus::document::Format;
-use lookalike::find::{FindOptions, Finder, Query, Reread};
+use lookalike::corpus::document::{Document, Format};
+use lookalike::filters::Filtered;
+use lookalike::find::{FindOptions, Finder, Match, Query, Reread};
 use lookalike::storage::StorageError;
-use lookalike_server::wire::{Found, Share};
+use lookalike_server::compared::Side;
+use lookalike_server::wire::{self, Found, Share};
 use serde_json::json;
 
 use crate::args::{Global, KeyArgs, threshold};
@@ -59,6 +64,11 @@ pub(crate) struct FindArgs {
     #[arg(long)]
     exact: bool,
 
+    /// Tell the passages that each match shares with the document, where its text is kept or
+    /// its source still there
+    #[arg(long)]
+    passages: bool,
+
     /// What the documents are: auto, html or text
     #[arg(long, value_name = "FORMAT", default_value_t)]
     format: Format,
@@ -72,23 +82,34 @@ impl FindArgs {
         let damaged =
             |error: StorageError| Failure::from_collection(&self.collection, &error.into());
         let key = self.key.key()?;
+        if let Some(filtered) = crate::commands::filtered::open(&self.collection)? {
+            return self.run_filtered(&filtered, key.as_ref(), global);
+        }
         let finder = searchable(&self.collection, key.as_ref())?;
         let options = FindOptions::new(self.top.get(), self.min_resemblance, self.min_containment);
         let mut found_any = false;
         let mut out = text::stdout();
         let (queries, is_rejected) = self.queries(&finder, global)?;
-        let (names, queries): (Vec<String>, Vec<Query>) = queries.into_iter().unzip();
+        let (asked, queries): (Vec<Asked>, Vec<Query>) = queries.into_iter().unzip();
         let found = finder.find_all(&queries, &options).map_err(damaged)?;
-        for ((name, query), matches) in names.iter().zip(&queries).zip(&found) {
+        for ((Asked { name, text: own }, query), matches) in asked.iter().zip(&queries).zip(&found)
+        {
             found_any |= !matches.is_empty();
             let rows: Result<Vec<Found>, StorageError> =
                 matches.iter().map(|one| Found::of(&finder, one)).collect();
             let rows = rows.map_err(damaged)?;
+            let shared = match own {
+                Some(own) => shared(&finder, own, matches).map_err(damaged)?,
+                None => Vec::new(),
+            };
             let is_one_of_many = self.documents.len() > 1;
             if global.json {
-                for row in &rows {
+                for (i, row) in rows.iter().enumerate() {
                     let mut line = json!(row);
                     line["query"] = json!(name);
+                    if let Some(Some(shared)) = shared.get(i) {
+                        line["passages"] = shared.iter().map(|one| one.json.clone()).collect();
+                    }
                     writeln!(out, "{line}")?;
                 }
             } else {
@@ -96,6 +117,16 @@ impl FindArgs {
                     writeln!(out, "{name}")?;
                 }
                 write!(out, "{}", table(&rows, self.exact && query.knows_all()))?;
+                write!(out, "{}", told(&rows, &shared))?;
+            }
+            let gone = shared.iter().filter(|one| one.is_none()).count();
+            if self.passages && (gone > 0 || own.is_none()) {
+                let all = matches.len();
+                let gone = if own.is_none() { all } else { gone };
+                let message = format!(
+                    "of {gone} of {all} matches no passages can be shown: a text is gone or changed"
+                );
+                note(global, &message);
             }
             if self.exact && !query.knows_all() {
                 note(
@@ -127,6 +158,61 @@ impl FindArgs {
         })
     }
 
+    fn run_filtered(
+        &self,
+        filtered: &Filtered,
+        key: Option<&Key>,
+        global: Global,
+    ) -> Result<Exit, Stop> {
+        let recipe = filtered
+            .recipe(key)
+            .map_err(|fault| Failure::from_recipe(&self.collection, &fault))?;
+        if self.exact || self.min_resemblance.is_some() || self.min_containment.is_some() {
+            let hint = "cluster --resemblance reads again what it accepts";
+            let failure = Failure::usage("a filter tells no resemblance", hint);
+            return Err(failure.into());
+        }
+        let mut sketcher = Sketcher::new(&recipe);
+        let mut out = text::stdout();
+        let mut found_any = false;
+        let damaged =
+            |error: StorageError| Failure::from_collection(&self.collection, &error.into());
+        if let Some(url) = &self.url {
+            let docs = filtered.find_named(url).map_err(damaged)?;
+            let asked = docs.last().ok_or_else(|| Failure {
+                exit: Exit::NotFound,
+                message: format!("there is no document `{}`", text::excerpt(url, 200)),
+                hint: "give a URL or an id just as it stands in the input".to_owned(),
+            })?;
+            let found = lookalike::filters::find_like(filtered, *asked).map_err(damaged)?;
+            found_any |= !found.is_empty();
+            let name = text::excerpt(url, 200);
+            super::filtered::write_found(&mut out, filtered, &name, &found, self.top, global)?;
+        }
+        for path in &self.documents {
+            let input = Input::read(path)?;
+            let document = input.document(self.format, recipe.tokens, global)?;
+            document.check(&recipe).map_err(|why| input.unusable(why))?;
+            let found = lookalike::filters::find(filtered, &document, None, &mut sketcher);
+            let found = found.map_err(damaged)?;
+            found_any |= !found.is_empty();
+            super::filtered::write_found(
+                &mut out,
+                filtered,
+                &input.name(),
+                &found,
+                self.top,
+                global,
+            )?;
+        }
+        out.flush()?;
+        Ok(if found_any {
+            Exit::Done
+        } else {
+            Exit::NotFound
+        })
+    }
+
     fn reread(&self) -> Reread {
         if self.exact {
             Reread::Always
@@ -140,7 +226,7 @@ impl FindArgs {
         &self,
         finder: &Finder,
         global: Global,
-    ) -> Result<(Vec<(String, Query)>, bool), Stop> {
+    ) -> Result<(Vec<(Asked, Query)>, bool), Stop> {
         if let Some(url) = &self.url {
             let damaged =
                 |error: StorageError| Failure::from_collection(&self.collection, &error.into());
@@ -151,7 +237,16 @@ impl FindArgs {
                 hint: "give a URL or an id just as it stands in the input".to_owned(),
             })?;
             let query = finder.query_of(asked, self.reread()).map_err(damaged)?;
-            return Ok((vec![(text::excerpt(url, 200), query)], false));
+            let own = if self.passages {
+                finder.collection().text(asked).map_err(damaged)?.ok()
+            } else {
+                None
+            };
+            let asked = Asked {
+                name: text::excerpt(url, 200),
+                text: own,
+            };
+            return Ok((vec![(asked, query)], false));
         }
         let mut sketcher = finder.sketcher();
         let (mut queries, mut is_rejected) = (Vec::new(), false);
@@ -160,7 +255,7 @@ impl FindArgs {
                 Ok(query) => queries.push(query),
                 Err(failure) if self.documents.len() == 1 => return Err(failure.into()),
                 Err(failure) => {
-                    failure.show();
+                    crate::failure::show(&failure);
                     is_rejected = true;
                 }
             }
@@ -182,15 +277,86 @@ impl FindArgs {
         path: &Path,
         sketcher: &mut Sketcher,
         global: Global,
-    ) -> Result<(String, Query), Failure> {
+    ) -> Result<(Asked, Query), Failure> {
         let input = Input::read(path)?;
         let document = input.document(self.format, finder.recipe().tokens, global)?;
+        let fits = document.check(finder.recipe());
+        fits.map_err(|why| input.unusable(why))?;
         let query = finder.query(&document, Some(input.bytes()), sketcher, self.reread());
         if query.samples() == 0 {
             return Err(input.unusable(lookalike::corpus::unusable::Unusable::NoTokens));
         }
-        Ok((input.name(), query))
+        let asked = Asked {
+            name: input.name(),
+            text: self.passages.then(|| document.text().into_owned()),
+        };
+        Ok((asked, query))
     }
+}
+
+/// A document that is looked for.
+struct Asked {
+    name: String,
+    /// Its text, where passages are to be told.
+    text: Option<String>,
+}
+
+/// A passage that a match shares.
+struct Shared {
+    tokens: usize,
+    words: String,
+    json: serde_json::Value,
+}
+
+/// The passages of each match; nothing for one whose text is gone.
+fn shared(
+    finder: &Finder,
+    own: &str,
+    matches: &[Match],
+) -> Result<Vec<Option<Vec<Shared>>>, StorageError> {
+    let recipe = finder.recipe();
+    let side = |text: String| Side::new(String::new(), Document::of_text(text), recipe);
+    let a = side(own.to_owned());
+    let mut all = Vec::with_capacity(matches.len());
+    // Few texts at a time are held.
+    for some in matches.chunks(16) {
+        let docs: Vec<u32> = some.iter().map(|one| one.doc).collect();
+        for text in finder.collection().texts(&docs)? {
+            let b = text.ok().map(side);
+            all.push(b.map(|b| {
+                let found = passages(&a.tokens, &b.tokens, recipe.width);
+                let told = |passage: &Passage| Shared {
+                    tokens: passage.len(),
+                    words: own
+                        .get(a.text_range(&passage.a))
+                        .unwrap_or_default()
+                        .to_owned(),
+                    json: wire::passage(passage, |x| a.text_range(x), |x| b.text_range(x)),
+                };
+                found.iter().map(told).collect()
+            }));
+        }
+    }
+    Ok(all)
+}
+
+/// The passages of matches, for people: the longest of each.
+fn told(rows: &[Found], shared: &[Option<Vec<Shared>>]) -> String {
+    let mut out = String::new();
+    for (row, shared) in rows.iter().zip(shared) {
+        let Some(shared) = shared else { continue };
+        let name = text::excerpt(&row.named.title(), 120);
+        let all = text::counted(shared.len(), "shared passage");
+        let _ = writeln!(out, "{name}: {all}");
+        let mut longest: Vec<&Shared> = shared.iter().collect();
+        longest.sort_by_key(|one| std::cmp::Reverse(one.tokens));
+        for one in longest.into_iter().take(3) {
+            let tokens = text::counted(one.tokens, "token");
+            let words = text::excerpt(&one.words, 80);
+            let _ = writeln!(out, "  {tokens}: {words}");
+        }
+    }
+    out
 }
 
 /// The matches, for people.

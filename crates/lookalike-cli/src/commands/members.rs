@@ -39,6 +39,14 @@ pub(crate) struct MembersArgs {
 
 impl MembersArgs {
     pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
+        if let Some(filtered) = crate::commands::filtered::open(&self.collection)? {
+            return crate::commands::filtered::members(
+                &filtered,
+                &self.name,
+                self.policy.as_deref(),
+                global,
+            );
+        }
         let collection = open(&self.collection)?;
         let damaged =
             |error: StorageError| Failure::from_collection(&self.collection, &error.into());

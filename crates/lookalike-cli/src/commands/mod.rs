@@ -6,13 +6,23 @@ pub(crate) mod changes;
 
 pub(crate) mod cluster;
 
+pub(crate) mod collapse;
+
 pub(crate) mod compare;
+
+pub(crate) mod copies;
+
+pub(crate) mod crumbs;
 
 pub(crate) mod curve;
 
 pub(crate) mod dedup;
 
+pub(crate) mod drift;
+
 pub(crate) mod export;
+
+pub(crate) mod filtered;
 
 pub(crate) mod find;
 
@@ -24,7 +34,11 @@ pub(crate) mod members;
 
 pub(crate) mod plan;
 
+pub(crate) mod resketch;
+
 pub(crate) mod scan;
+
+pub(crate) mod search;
 
 pub(crate) mod serve;
 
@@ -58,14 +72,21 @@ pub(crate) fn run(args: Args) -> Result<Exit, Stop> {
         Command::Find(find) => find.run(args.global),
         Command::Members(members) => members.run(args.global),
         Command::Where(page) => page.run(args.global),
+        Command::Copies(copies) => copies.run(args.global),
+        Command::Drift(drift) => drift.run(args.global),
         Command::History(history) => history.run(args.global),
         Command::Changes(changes) => changes.run(args.global),
+        Command::Collapse(collapse) => collapse.run(args.global),
+        Command::Crumbs(crumbs) => crumbs.run(args.global),
+        Command::Index(index) => index.run(args.global),
+        Command::Search(search) => search.run(args.global),
         Command::Plan(plan) => plan.run(args.global),
         Command::Serve(serve) => serve.run(args.global),
         Command::Stats(stats) => stats.run(args.global),
         Command::Verify(verify) => verify.run(args.global),
         Command::Compare(compare) => compare.run(args.global, level),
         Command::Sketch(sketch) => sketch.run(args.global, level),
+        Command::Resketch(resketch) => resketch.run(args.global),
         Command::Curve(curve) => curve.run(args.global),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),

@@ -103,7 +103,7 @@ struct Seen {
 impl PlanArgs {
     pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
         let recipe = self.recipe.recipe(SketchKind::default())?;
-        let options = self.reading.options(&self.recipe.shingles);
+        let options = self.reading.options(&self.recipe.shingles, recipe.tokens);
         let memory = self.machine.memory()?;
         let inputs = Inputs::expand(&self.inputs, &options);
         if inputs
@@ -351,6 +351,7 @@ mod tests {
     #[test]
     fn a_sample_of_a_tenth_is_scaled_tenfold() {
         let source = |len| Source {
+            held: None,
             name: "a".to_owned(),
             path: "a".into(),
             kind: SourceKind::Jsonl,

@@ -135,7 +135,7 @@ impl ScanArgs {
     pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
         let options = ScanOptions {
             recipe: self.shingles.recipe(),
-            reading: self.reading.options(&self.shingles),
+            reading: self.reading.options(&self.shingles, self.shingles.token),
             resemblance: self.resemblance,
             containment: self.containment,
             threads: self.machine.threads(),

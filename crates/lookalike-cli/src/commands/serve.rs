@@ -57,6 +57,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "BYTES", default_value = "16M", value_parser = size)]
     max_body: u64,
 
+    /// Offer full-text search; the collection needs an index (`lookalike index`)
+    #[arg(long)]
+    search: bool,
+
     #[command(flatten)]
     key: KeyArgs,
 }
@@ -71,6 +75,7 @@ impl ServeArgs {
             threads: self.threads.unwrap_or_else(processors),
             max_body: usize::try_from(self.max_body).unwrap_or(usize::MAX),
             key: self.key.key()?,
+            search: self.search,
         };
         let ready = |address: SocketAddr| {
             let mut out = text::stdout();
@@ -120,6 +125,7 @@ impl ServeArgs {
             ServeError::Collection(FindError::Recipe(fault)) => {
                 Failure::from_recipe(&self.collection, &fault)
             }
+            ServeError::Search(error) => crate::commands::search::failure(&self.collection, error),
             ServeError::NeedsToken(_) => Failure::usage(
                 error.to_string(),
                 "give one with --token-file, or listen on 127.0.0.1",

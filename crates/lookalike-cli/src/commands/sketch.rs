@@ -55,6 +55,7 @@ impl SketchArgs {
         let input = Input::read(&self.file)?;
         let format = self.recipe.shingles.format;
         let document = input.document(format, recipe.tokens, global)?;
+        document.check(&recipe).map_err(|why| input.unusable(why))?;
         let mut sketcher = Sketcher::with_level(&recipe, level);
         let sketch = document.sketch(&mut sketcher);
         if sketch.tokens() == 0 {

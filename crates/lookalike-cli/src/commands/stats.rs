@@ -15,8 +15,9 @@ use lookalike::storage::StorageError;
 use lookalike_server::wire;
 use serde_json::{Map, Value, json};
 
-use crate::args::Global;
+use crate::args::{Global, KeyArgs};
 use crate::collection::open;
+use crate::commands::filtered::stats as filtered_stats;
 use crate::failure::{Exit, Failure, Stop};
 use crate::output::{text, times};
 
@@ -32,10 +33,22 @@ Examples:
 pub(crate) struct StatsArgs {
     /// The collection
     collection: PathBuf,
+
+    /// Of a filter's collection: how many documents are read again to measure how often it
+    /// accepts what is alike; 0 for none
+    #[arg(long, value_name = "N", default_value = "5000")]
+    measure: u32,
+
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 impl StatsArgs {
     pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
+        if let Some(filtered) = crate::commands::filtered::open(&self.collection)? {
+            let key = self.key.key()?;
+            return filtered_stats(&filtered, key.as_ref(), self.measure, global);
+        }
         let collection = open(&self.collection)?;
         let sizes: Result<Vec<Sizes>, StorageError> = collection
             .state()

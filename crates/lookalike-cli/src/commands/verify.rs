@@ -12,6 +12,7 @@ use lookalike::collection::state::State;
 use lookalike::collection::verify::{contradictions, verify};
 use lookalike::collection::{Collection, CollectionError};
 use lookalike::corpus::unusable::shown;
+use lookalike::filters::Filtered;
 use lookalike::storage::StorageError;
 use lookalike::storage::disk::Disk;
 use serde_json::json;
@@ -81,6 +82,8 @@ impl VerifyArgs {
         }
         if wrong.is_empty() {
             match manifest::latest::<State>(&storage) {
+                // A filter's says other things, of which opening it tells.
+                Err(_) if Filtered::open(folder).is_ok_and(|found| found.is_some()) => {}
                 Ok(manifest) => wrong.extend(contradictions(&manifest).iter().map(Wrong::from)),
                 Err(CollectionError::Storage(error)) if error.is_damage() => {
                     wrong.push((&error).into());
@@ -88,10 +91,19 @@ impl VerifyArgs {
                 Err(error) => return Err(failed(&error).into()),
             }
         }
-        if wrong.is_empty()
-            && let Err(CollectionError::Storage(error)) = Collection::open(folder)
-        {
-            wrong.push((&error).into());
+        if wrong.is_empty() {
+            match Collection::open(folder) {
+                Err(CollectionError::Storage(error)) => wrong.push((&error).into()),
+                Ok(collection) => {
+                    if let Err(error) = lookalike::search::verify(&collection) {
+                        wrong.push(Wrong {
+                            file: "search".to_owned(),
+                            what: format!("{error}; `lookalike index` makes it again"),
+                        });
+                    }
+                }
+                _ => {}
+            }
         }
         let mut out = text::stdout();
         if global.json {

@@ -1,12 +1,12 @@
 //! `lookalike where COLLECTION URL`: lost and found.
 
-use std::io::{BufRead, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use lookalike::find::Finder;
 use lookalike::storage::StorageError;
-use lookalike::sweeps::{How, MOVED, Place, Prefer, Status, Trail, Whereabouts};
+use lookalike::sweeps::{MOVED, Place, Prefer, Status, Trail, Whereabouts};
 use lookalike_server::wire;
 
 use crate::args::{Global, KeyArgs, threshold};
@@ -19,8 +19,9 @@ use crate::output::{file, text};
 /// Say where a page lives now, how sure that is, or that it is gone
 ///
 /// From the last good capture of the address its text is looked for in later sweeps. Places
-/// are ranked by what speaks for them; what many pages have in common speaks for none. A
-/// confidence of 70 % is right seven times in ten.
+/// are ranked by what speaks for them; what many pages have in common speaks for none.
+/// Confidence was fitted to a site whose moves are known: there, answers above 80 % were
+/// right 99 times in 100.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -74,6 +75,8 @@ enum MapFormat {
 
 impl WhereArgs {
     pub(crate) fn run(self, global: Global) -> Result<Exit, Stop> {
+        let sources = self.list.iter().map(PathBuf::as_path);
+        file::spares(self.output.as_deref(), sources, Some(&self.collection))?;
         let urls = self.asked()?;
         let damaged =
             |error: StorageError| Failure::from_collection(&self.collection, &error.into());
@@ -187,20 +190,18 @@ fn tell(url: &str, place: &Whereabouts, global: Global) -> Result<(), Stop> {
 
 /// The lines of a file that say something.
 fn read_lines(path: &Path) -> std::io::Result<Vec<String>> {
-    let reader: Box<dyn BufRead> = if path.as_os_str() == "-" {
+    let mut reader: Box<dyn Read> = if path.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else {
-        Box::new(std::io::BufReader::new(std::fs::File::open(path)?))
+        Box::new(std::fs::File::open(path)?)
     };
-    let mut lines = Vec::new();
-    for line in reader.lines() {
-        let line = line?;
-        let line = line.trim();
-        if !line.is_empty() && !line.starts_with('#') {
-            lines.push(line.to_owned());
-        }
-    }
-    Ok(lines)
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes)?;
+    // An address that is not text is in no collection: it is asked for, and not found.
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok(lines.map(str::to_owned).collect())
 }
 
 /// Where a page is, for people.
@@ -279,17 +280,11 @@ fn row(
     if let Some(via) = &place.via {
         remarks.push(format!("by way of {}", text::excerpt(via, 80)));
     }
-    let how = match place.how {
-        How::Moved => "a page of its own",
-        How::Folded => "part of a longer page",
-        How::Split => "a part of it",
-        How::Template => "only its template",
-    };
     vec![
         String::new(),
         text::excerpt(&place.url, 120),
         text::percent(place.confidence),
-        how.to_owned(),
+        place.how.words().to_owned(),
         share(place.resemblance),
         share(place.held),
         day(place.date),

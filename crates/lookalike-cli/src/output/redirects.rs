@@ -92,7 +92,7 @@ impl Redirects {
         Ok(match self.format {
             Format::Csv => self.table,
             Format::Nginx => self.nginx(),
-            Format::Apache => self.apache(&Present::of(collection)?),
+            Format::Apache => self.apache(&Known::of(collection)?),
             Format::Netlify => self.netlify(),
         })
     }
@@ -117,7 +117,7 @@ impl Redirects {
         out
     }
 
-    fn apache(&self, present: &Present) -> String {
+    fn apache(&self, known: &Known) -> String {
         let mut out = String::new();
         for (host, rows) in self.by_host() {
             let _ = writeln!(out, "# {host}");
@@ -128,7 +128,7 @@ impl Redirects {
                         "# a Redirect sees no query: {}?{query} -> {}",
                         row.path, row.to
                     );
-                } else if present.is_below(&row.host, &row.path) {
+                } else if known.is_below(&row.host, &row.path) {
                     // Redirect takes all that begins with the path along.
                     let path = pattern(&row.path);
                     let _ = writeln!(out, "RedirectMatch 301 \"^{path}$\" \"{}\"", row.to);
@@ -213,10 +213,10 @@ fn quoted(cell: &str) -> String {
 }
 
 /// Addresses that are in the collection, sorted.
-struct Present(Vec<String>);
+struct Known(Vec<String>);
 
-impl Present {
-    fn of(collection: &Collection) -> Result<Present, StorageError> {
+impl Known {
+    fn of(collection: &Collection) -> Result<Known, StorageError> {
         let mut all = Vec::new();
         for doc in 0..collection.documents() {
             let entry = collection.entry(doc)?;
@@ -229,7 +229,7 @@ impl Present {
         }
         all.sort_unstable();
         all.dedup();
-        Ok(Present(all))
+        Ok(Known(all))
     }
 
     /// Whether there is anything else whose path begins with this one, as Apache sees it:

@@ -222,3 +222,83 @@ fn shells_and_readers_are_served() {
             .contains("alternatives")
     );
 }
+
+#[test]
+fn a_fresh_sample_is_drawn_or_refused() {
+    let folder = with_collection();
+    fs::write(folder.at("new.key"), "a secret of sixteen bytes or more").expect("a key");
+    let refused = [
+        folder.run("resketch c.lk --key-file none.key"),
+        folder.run("resketch note.txt --key-file new.key"),
+    ];
+    fs::rename(folder.at("second.jsonl"), folder.at("moved.jsonl")).expect("renamed");
+    let gone = folder.run("resketch c.lk --key-file new.key --quiet");
+    fs::rename(folder.at("moved.jsonl"), folder.at("second.jsonl")).expect("renamed");
+    let drawn = folder.run("resketch c.lk --key-file new.key --quiet");
+    let rest = [
+        folder.run("resketch c.lk --key-file new.key"),
+        folder.run("find c.lk --url http://x.org/a"),
+        folder.run("find c.lk --url http://x.org/a --key-file new.key"),
+        folder.run("verify c.lk --json"),
+    ];
+    let all: Vec<_> = refused
+        .into_iter()
+        .chain([gone, drawn])
+        .chain(rest)
+        .collect();
+    assert_snapshot("resketch", &all);
+}
+
+#[test]
+fn a_filter_tells_what_it_knows_and_no_more() {
+    let folder = with_collection();
+    let ran = [
+        folder.run("add f.lk first.jsonl --filter 8x2/1 --quiet"),
+        folder.run("add f.lk second.jsonl --json"),
+        folder.run("cluster f.lk"),
+        folder.run("cluster f.lk --resemblance 0.9 --json"),
+        folder.run("cluster f.lk --containment 0.9"),
+        folder.run("cluster f.lk --link star"),
+        folder.run("cluster f.lk --resemblance 0.9 --verify none"),
+        folder.run("members f.lk http://x.org/a"),
+        folder.run("find f.lk --url a --json"),
+        folder.run("find f.lk --url a --exact"),
+        folder.run("export f.lk clusters --format csv"),
+        folder.run("export f.lk pairs"),
+        folder.run("where f.lk http://x.org/a"),
+        folder.run("stats f.lk"),
+        folder.run("verify f.lk"),
+        folder.run("add f.lk second.jsonl --filter 6x14/2"),
+        folder.run("add c.lk second.jsonl --filter 6x14/2"),
+        folder.run("add g.lk second.jsonl --filter 6x14"),
+    ];
+    assert_eq!(ran[1].status, Some(0), "{}", ran[1]);
+    let report: serde_json::Value = serde_json::from_str(&ran[1].stdout).expect("JSON");
+    assert_eq!((&report["read"], &report["added"]), (&json!(2), &json!(2)));
+    // Its times differ.
+    let told = ran.into_iter().enumerate().filter(|(i, _)| *i != 1);
+    assert_snapshot("filter", &told.map(|(_, ran)| ran).collect::<Vec<_>>());
+}
+
+#[test]
+fn weights_are_counted_or_refused() {
+    let folder = Folder::with(&[
+        ("a.json", br#"{"features":{"red":2,"blue":0.5,"green":1}}"#),
+        ("b.json", br#"{"features":{"red":1,"blue":0.5,"grey":3}}"#),
+        ("zero.json", br#"{"features":{"red":0}}"#),
+        ("endless.json", br#"{"features":{"red":1e999}}"#),
+        ("twice.json", br#"{"features":{"red":1,"red":2}}"#),
+    ]);
+    assert_snapshot(
+        "weights",
+        &[
+            folder.run("compare a.json b.json --weighted"),
+            folder.run("compare a.json b.json --weighted --json"),
+            folder.run("compare a.json b.json --token feature"),
+            folder.run("compare a.json b.json --token word --sketch perm:9,weighted"),
+            folder.run("compare a.json zero.json --weighted"),
+            folder.run("compare a.json endless.json --weighted"),
+            folder.run("sketch twice.json --weighted"),
+        ],
+    );
+}

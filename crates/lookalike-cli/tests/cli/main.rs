@@ -8,7 +8,10 @@
 //! | `curve.rs` | tables and drawings |
 //! | `collection.rs` | what a collection tells of itself; pages for shells and readers |
 //! | `dedup.rs` | inputs in, copies and predictions out |
+//! | `holders.rs` | who holds a text, and what was done to it |
 //! | `through_time.rs` | sweeps and pages through time |
+//! | `results.rs` | lists of search results |
+//! | `guide.rs` | pages of the guide, run as they stand |
 //! | `bad_input.rs` | a line that says what is wrong, the way out, the exit status; never a panic |
 //!
 //! Most tests are a snapshot of status, standard output and standard error. Names of
@@ -24,6 +27,12 @@ mod curve;
 
 mod dedup;
 
+mod guide;
+
+mod holders;
+
+mod results;
+
 mod scan;
 
 mod sketch;
@@ -31,7 +40,7 @@ mod sketch;
 mod through_time;
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -94,7 +103,11 @@ impl Folder {
             .spawn()
             .expect("the program starts");
         let mut stdin = child.stdin.take().expect("a pipe");
-        stdin.write_all(input).expect("the program reads");
+        // A program that has ended with an error by now does not read.
+        match stdin.write_all(input) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            written => written.expect("the program reads"),
+        }
         drop(stdin);
         Ran::new(args, &child.wait_with_output().expect("the program ends"))
     }

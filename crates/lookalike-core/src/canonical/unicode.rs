@@ -121,6 +121,7 @@ pub(super) enum Class {
 /// ```text
 /// bits 0–4 class | 5 alphanumeric | 6 pictographic | 7 simple | 8–28 canonical character
 ///      29 a simple letter or digit: a run of them is in one word whatever is around it
+///      31 a letter whose canonical form is one: it needs no rules
 ///      30 known: in the table, a number without it is a character that was not met yet
 /// ```
 #[derive(Clone, Copy)]
@@ -131,6 +132,7 @@ const PICTOGRAPHIC: u32 = 1 << 6;
 const SIMPLE: u32 = 1 << 7;
 const RUN: u32 = 1 << 29;
 const KNOWN: u32 = 1 << 30;
+const LETTER: u32 = 1 << 31;
 
 const CLASSES: [Class; 18] = [
     Class::Other,
@@ -171,8 +173,13 @@ impl Entry {
                 && stands_alone(only)
             {
                 bits |= SIMPLE | (only as u32) << 8;
-                if matches!(class_of(c), Class::Letter | Class::Numeric) {
+                let class = class_of(c);
+                if matches!(class, Class::Letter | Class::Numeric) {
                     bits |= RUN;
+                }
+                let is_letter = !only.is_ascii() || only.is_ascii_alphabetic();
+                if class == Class::Letter && is_letter && bits & ALPHANUMERIC != 0 {
+                    bits |= LETTER;
                 }
             }
         }
@@ -208,12 +215,54 @@ impl Entry {
         self.0 & ALPHANUMERIC != 0
     }
 
+    /// The canonical form of a letter that the plain form of a text shows by itself.
+    #[inline]
+    pub(super) fn letter(self) -> Option<char> {
+        self.simple().filter(|_| self.0 & LETTER != 0)
+    }
+
+    /// How the plain form of a text, which needs no rules, shows a character that is no
+    /// [`Entry::letter`].
+    #[inline]
+    pub(super) fn plain(self) -> Plain {
+        let shown = self
+            .simple()
+            .filter(|c| !c.is_ascii() || c.is_ascii_alphanumeric());
+        match (self.class(), shown) {
+            (Class::Other, _) if !self.is_alphanumeric() => Plain::Gap,
+            (Class::Other, Some(c)) => Plain::Own(c),
+            (Class::Katakana, Some(c)) if self.is_alphanumeric() => Plain::Katakana(c),
+            (Class::MidNumLet, _) if self.simple() == Some('\'') => Plain::Apostrophe,
+            (Class::MidLetter, _) => Plain::GapBut(LETTERS),
+            (Class::MidNum, _) => Plain::GapBut(&[Class::Numeric]),
+            (Class::Newline | Class::Space, _) => Plain::Gap,
+            _ => Plain::Unknown,
+        }
+    }
+
     /// The canonical character of a simple one.
     #[inline]
     pub(super) fn simple(self) -> Option<char> {
         (self.0 & SIMPLE != 0)
             .then(|| char::from_u32(self.0 >> 8 & 0x1f_ffff).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
+}
+
+/// What stands for a character that is not ASCII in the plain form of a text.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Plain {
+    /// A space: it is part of no word and joins nothing.
+    Gap,
+    /// A space, unless the next character has one of these classes: then the rules decide.
+    GapBut(&'static [Class]),
+    /// A word of its own, in its canonical form.
+    Own(char),
+    /// Part of a word of its like alone, in its canonical form.
+    Katakana(char),
+    /// `'`
+    Apostrophe,
+    /// Nothing simple: the rules decide.
+    Unknown,
 }
 
 /// Alphabetic, or a number of any kind: what makes a segment a word.
@@ -362,7 +411,7 @@ const RUN_BYTES: usize = 48;
 /// Appends a character, a byte at a time: a call of a copying function for two or three
 /// bytes costs more.
 #[inline]
-fn push(bytes: &mut Vec<u8>, c: char) {
+pub(super) fn push(bytes: &mut Vec<u8>, c: char) {
     for &byte in c.encode_utf8(&mut [0; 4]).as_bytes() {
         bytes.push(byte);
     }
@@ -677,7 +726,7 @@ mod tests {
         let mut hasher = crc32fast::Hasher::new();
         for c in (0..=0x10_ffff).filter_map(char::from_u32) {
             // What follows from the other bits is no rule of its own.
-            hasher.update(&(Entry::of(c, Case::Fold).0 & !(RUN | KNOWN)).to_le_bytes());
+            hasher.update(&(Entry::of(c, Case::Fold).0 & !(RUN | KNOWN | LETTER)).to_le_bytes());
             hasher.update(canonical_form(c.encode_utf8(&mut [0; 4]), Case::Fold).as_bytes());
         }
         assert_eq!(hasher.finalize(), 1_769_710_319);

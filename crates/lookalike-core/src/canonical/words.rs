@@ -1,21 +1,24 @@
 //! Words, by the Unicode path, and where the vector path may take over.
 //!
 //! ```text
-//! text ─► ASCII stretch, cut at safe places ─► simd: masks, no branches per byte
-//!      └► stretch around other characters   ─► unicode: segment by segment
+//! text ─► plain stretch, cut at safe places   ─► simd: masks, no branches per byte
+//!      └► stretch around odder characters     ─► unicode: segment by segment
 //! ```
+//!
+//! Plain is ASCII, and what can be written so that the same few rules hold: letters of other
+//! scripts in canonical form, a space for a dash, spaces around an ideograph.
 //!
 //! A *safe place* is the boundary before an ASCII byte that UAX #29 never joins to what
 //! stands before it: anything but letters, digits and `_ ' . : , ; "`. Cutting there
 //! cannot change a word, so the two paths may take turns.
 
 use super::Case;
-use super::unicode::{CharTable, Form, segment};
+use super::unicode::{CharTable, Class, Form, Plain, push, segment};
 use std::ops::Range;
 
 /// Bytes the vector path is given at once: the lower-cased copy and the token values of a
 /// stretch stay in a 32 KiB first-level cache.
-const STRETCH: usize = 8 << 10;
+pub(crate) const STRETCH: usize = 8 << 10;
 
 /// How much plain ASCII must lie ahead before leaving the Unicode path is worth it.
 const AHEAD: usize = 32;
@@ -45,35 +48,47 @@ fn word_at(
     segment.end
 }
 
-/// Splits a text at safe places into stretches: plain ASCII ones go to `ascii`, the words
-/// of the others, in canonical form, to `word`. In reading order.
+/// Splits a text into stretches: those that the vector path can take go to `plain`, the
+/// words of the others, in canonical form, to `word`. In reading order. `plain` is told too
+/// what comes next in the text.
+///
+/// *Plain* text begins and ends at word boundaries and holds words of ASCII as UAX #29 has
+/// them, in which every byte from 0x80 on is part of a letter in canonical form.
 pub(crate) fn alternate<S>(
     text: &str,
     case: Case,
     state: &mut S,
-    mut ascii: impl FnMut(&mut S, &[u8]),
+    mut plain: impl FnMut(&mut S, &[u8], &[u8]),
     mut word: impl FnMut(&mut S, &[u8]),
 ) {
     let bytes = text.as_bytes();
     let mut canonical = Form::default();
+    let mut written = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
-        let window = &bytes[at..bytes.len().min(at + STRETCH)];
-        let plain = ascii_prefix(window);
-        let stretch = if at + plain == bytes.len() {
-            plain
-        } else {
-            window[..plain]
-                .iter()
-                .rposition(|&byte| is_safe(byte))
-                .unwrap_or(0)
-        };
-        if stretch > 0 {
-            ascii(state, &window[..stretch]);
-            at += stretch;
-            continue;
+        let end = bytes.len().min(at + STRETCH);
+        let ascii = ascii_prefix(&bytes[at..end]);
+        if at + ascii == bytes.len() {
+            plain(state, &bytes[at..], &bytes[bytes.len()..]);
+            return;
         }
         let table = CharTable::get(case);
+        if at + ascii == end {
+            if let Some(safe) = bytes[at..end].iter().rposition(|&byte| is_safe(byte))
+                && safe > 0
+            {
+                plain(state, &bytes[at..at + safe], &bytes[at + safe..]);
+                at += safe;
+                continue;
+            }
+        } else {
+            let done = write_plain(text, at..end, ascii, table, &mut written);
+            if done > at {
+                plain(state, &written, &bytes[done..]);
+                at = done;
+                continue;
+            }
+        }
         loop {
             at = skip_others(text, at, table);
             let (mut written, mut len) = ([0; SIMPLE_BYTES], 0);
@@ -86,18 +101,103 @@ pub(crate) fn alternate<S>(
                     word(state, canonical);
                 });
             }
-            match bytes.get(at) {
-                None => break,
-                Some(&byte) if is_safe(byte) => {
-                    let ahead = &bytes[at..bytes.len().min(at + AHEAD)];
-                    if ahead.is_ascii() {
-                        break;
-                    }
-                }
-                Some(_) => {}
+            if at == bytes.len() || is_plain_ahead(text, at, table) {
+                break;
             }
         }
     }
+}
+
+/// Writes the plain form of `text[range]`, whose first `ascii` bytes are ASCII, as far as
+/// it has one and can be cut at a safe place; says how far that is.
+///
+/// A character that extends the one before it has no plain form, and that one is behind the
+/// last safe place: so nothing is written that a later character could change.
+fn write_plain(
+    text: &str,
+    range: Range<usize>,
+    mut ascii: usize,
+    table: &CharTable,
+    plain: &mut Vec<u8>,
+) -> usize {
+    let bytes = text.as_bytes();
+    let (mut at, mut safe) = (range.start, (range.start, 0));
+    plain.clear();
+    'stretch: while at < range.end {
+        let run = &bytes[at..at + ascii];
+        if let Some(place) = run.iter().rposition(|&byte| is_safe(byte)) {
+            safe = (at + place, plain.len() + place);
+        }
+        plain.extend_from_slice(run);
+        at += ascii;
+        let mut rest = text[at..].chars();
+        while let Some(c) = rest.next().filter(|c| !c.is_ascii()) {
+            let entry = table.entry(c);
+            if let Some(letter) = entry.letter() {
+                push(plain, letter);
+                at += c.len_utf8();
+                continue;
+            }
+            let class = |c: Option<char>| c.map(|c| table.entry(c).class());
+            match entry.plain() {
+                Plain::Gap => {
+                    safe = (at, plain.len());
+                    plain.push(b' ');
+                }
+                Plain::GapBut(joined)
+                    if class(rest.clone().next()).is_none_or(|next| !joined.contains(&next)) =>
+                {
+                    safe = (at, plain.len());
+                    plain.push(b' ');
+                }
+                Plain::Own(c) => {
+                    safe = (at, plain.len());
+                    plain.push(b' ');
+                    push(plain, c);
+                    plain.push(b' ');
+                }
+                Plain::Apostrophe => plain.push(b'\''),
+                Plain::Katakana(c) => {
+                    let before = class(text[range.start..at].chars().next_back());
+                    let after = class(rest.clone().next());
+                    let joins = |class| class == Some(Class::ExtendNumLet);
+                    if joins(before) || joins(after) {
+                        break 'stretch;
+                    }
+                    if before != Some(Class::Katakana) {
+                        safe = (at, plain.len());
+                        plain.push(b' ');
+                    }
+                    push(plain, c);
+                    if after != Some(Class::Katakana) {
+                        plain.push(b' ');
+                    }
+                }
+                Plain::GapBut(_) | Plain::Unknown => break 'stretch,
+            }
+            at += c.len_utf8();
+            if at >= range.end {
+                break;
+            }
+        }
+        ascii = ascii_prefix(&bytes[at..range.end.max(at)]);
+    }
+    if at == bytes.len() {
+        return at;
+    }
+    plain.truncate(safe.1);
+    safe.0
+}
+
+/// Whether leaving the rules is worth it: the next characters have a plain form.
+fn is_plain_ahead(text: &str, at: usize, table: &CharTable) -> bool {
+    let ahead = &text.as_bytes()[at..text.len().min(at + AHEAD)];
+    ahead.is_ascii()
+        || text[at..].chars().take(AHEAD).all(|c| {
+            let entry = table.entry(c);
+            let is_plain = || !matches!(entry.plain(), Plain::Unknown | Plain::GapBut(_));
+            c.is_ascii() || entry.letter().is_some() || is_plain()
+        })
 }
 
 /// The end of what is no word, has nothing attached to it and is attached to nothing:
@@ -174,8 +274,19 @@ fn simple_word(
     if is_word { end - at } else { 0 }
 }
 
+/// The bit of each of eight bytes that no ASCII byte has.
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
 /// How many bytes at the front are ASCII.
 fn ascii_prefix(bytes: &[u8]) -> usize {
+    // Between characters of other scripts there is often but one.
+    let others = bytes
+        .first_chunk()
+        .map_or(0, |word| u64::from_le_bytes(*word))
+        & HIGH;
+    if others != 0 {
+        return others.trailing_zeros() as usize / 8;
+    }
     // 128 bytes at a time without a branch inside, then the odd ones.
     let (blocks, _) = bytes.as_chunks::<128>();
     let is_ascii = |block: &&[u8; 128]| {
@@ -184,12 +295,12 @@ fn ascii_prefix(bytes: &[u8]) -> usize {
             .0
             .iter()
             .map(|word| u64::from_ne_bytes(*word));
-        words.fold(0, |all, word| all | word) & 0x8080_8080_8080_8080 == 0
+        words.fold(0, |all, word| all | word) & HIGH == 0
     };
     let at = 128 * blocks.iter().take_while(is_ascii).count();
     let (words, odd) = bytes[at..].as_chunks::<8>();
     for (i, word) in words.iter().enumerate() {
-        let others = u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
+        let others = u64::from_le_bytes(*word) & HIGH;
         if others != 0 {
             return at + 8 * i + others.trailing_zeros() as usize / 8;
         }

@@ -1,24 +1,27 @@
 //! The loops with AVX2 and carry-less multiplication.
 
 use super::masks::{Masks, positions};
-use super::portable::{find_tokens, short};
+use super::portable::{self, find_tokens, short};
 use super::{Fold, Kernel, Scratch};
 use crate::canonical::Case;
 use crate::fingerprint::Mix;
 use std::arch::asm;
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128,
-    _mm_set_epi64x, _mm_storeu_si128, _mm_xor_si128, _mm256_add_epi8, _mm256_and_si256,
-    _mm256_broadcastsi128_si256, _mm256_bsrli_epi128, _mm256_castsi256_si128,
-    _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_extracti128_si256,
-    _mm256_loadu_si256, _mm256_or_si256, _mm256_set_m128i, _mm256_set1_epi8, _mm256_setzero_si256,
-    _mm256_storeu_si256, _mm256_unpacklo_epi64, _mm256_xor_si256,
+    __m128i, __m256i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64,
+    _mm_loadu_si128, _mm_prefetch, _mm_set_epi64x, _mm_storeu_si128, _mm_xor_si128,
+    _mm256_add_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_bsrli_epi128,
+    _mm256_castsi256_pd, _mm256_castsi256_si128, _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8,
+    _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_extracti128_si256, _mm256_loadu_si256,
+    _mm256_movemask_pd, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set_m128i,
+    _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
+    _mm256_unpacklo_epi64, _mm256_xor_si256,
 };
 
-#[target_feature(enable = "avx2,bmi1,bmi2,pclmulqdq")]
-pub(super) fn ascii_words(
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
+pub(super) fn plain_words(
     kernel: &Kernel,
     text: &[u8],
+    next: &[u8],
     scratch: &mut Scratch,
     values: &mut Vec<u64>,
 ) {
@@ -26,17 +29,25 @@ pub(super) fn ascii_words(
         text,
         kernel.case,
         scratch,
+        |at| soon(next, at),
         |block, lower, case| classify(block, lower, case),
         #[expect(
             clippy::redundant_closure,
             reason = "compiled with this function's instructions"
         )]
-        |bits, base, room| positions(bits, base, room),
+        |edges, inside, base, room| positions(edges, inside, base, room),
     );
     values_of_tokens(kernel, scratch, count, values);
 }
 
-/// The classes of 64 ASCII bytes; signed compares do, for ASCII has no sign bit.
+/// Asks for text whose turn comes soon, so that it is in the cache by then.
+#[inline(always)]
+pub(super) fn soon(next: &[u8], at: usize) {
+    // SAFETY: every x86-64 has SSE; no address is a wrong one to ask for.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(next.as_ptr().wrapping_add(at).cast()) };
+}
+
+/// The classes of 64 bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn classify(block: &[u8; 64], lower: &mut [u8; 64], case: Case) -> Masks {
@@ -108,11 +119,12 @@ impl Half {
                 moved,
             )
         };
-        let letter = within(_mm256_or_si256(bytes, _mm256_set1_epi8(0x20)), b'a', b'z');
+        let ascii_letter = within(_mm256_or_si256(bytes, _mm256_set1_epi8(0x20)), b'a', b'z');
         let both = _mm256_or_si256(is(b'\''), is(b'.'));
         Half {
-            lower: _mm256_or_si256(bytes, _mm256_and_si256(letter, fold)),
-            letter,
+            lower: _mm256_or_si256(bytes, _mm256_and_si256(ascii_letter, fold)),
+            // Only sign bits are looked at.
+            letter: _mm256_or_si256(ascii_letter, bytes),
             digit: within(bytes, b'0', b'9'),
             underscore: is(b'_'),
             mid_letter: _mm256_or_si256(both, is(b':')),
@@ -240,43 +252,67 @@ const STREAMS: usize = 4;
 pub(super) fn windows(kernel: &Kernel, tokens: &[u64], out: &mut Vec<u64>) {
     let width = kernel.width;
     let count = tokens.len() - width + 1;
-    // Even, so that turns of two come out.
-    let stretch = (count / STREAMS) & !1;
-    if stretch < 2 * width {
+    let stretches = Stretches::of(count);
+    if stretches.len < 2 * width || stretches.len > count {
         // Starting four windows from nothing would cost more than it gains.
-        return one_stream(kernel, tokens, out);
-    }
-    if kernel.wide {
+        one_stream(kernel, tokens, out);
+    } else if kernel.wide {
         // SAFETY: `wide` says that the processor has it.
-        unsafe { wide_windows(kernel, tokens, stretch, out) };
+        unsafe { wide_windows(kernel, tokens, &stretches, out) };
     } else {
-        four_streams(kernel, tokens, stretch, out);
+        four_streams(kernel, tokens, &stretches, out);
     }
-    // What four equal stretches leave over.
-    if count > STREAMS * stretch {
-        one_stream(kernel, &tokens[STREAMS * stretch..], out);
+}
+
+/// Four stretches that cover `count` windows, of an even length so that turns of two come
+/// out. The last ends with the last window, and does again what the one before has done.
+pub(super) struct Stretches {
+    pub(super) starts: [usize; STREAMS],
+    pub(super) len: usize,
+}
+
+impl Stretches {
+    pub(super) fn of(count: usize) -> Stretches {
+        let len = count.div_ceil(STREAMS).next_multiple_of(2);
+        let last = count.saturating_sub(len);
+        Stretches {
+            starts: std::array::from_fn(|i| (i * len).min(last)),
+            len,
+        }
+    }
+
+    /// The first `count` pairs of words of each stretch, from its word `at` on.
+    #[inline(always)]
+    pub(super) fn pairs<'a>(
+        &self,
+        words: &'a [u64],
+        at: usize,
+        count: usize,
+    ) -> [&'a [[u64; 2]]; STREAMS] {
+        self.starts
+            .map(|start| &words[start + at..].as_chunks().0[..count])
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,pclmulqdq")]
-fn four_streams(kernel: &Kernel, tokens: &[u64], stretch: usize, out: &mut Vec<u64>) {
+fn four_streams(kernel: &Kernel, tokens: &[u64], stretches: &Stretches, out: &mut Vec<u64>) {
     let width = kernel.width;
     let slide = Slide::new(kernel);
     let base = out.len();
-    out.resize(base + STREAMS * stretch, 0);
+    out.resize(base + tokens.len() - width + 1, 0);
     let windows = &mut out[base..];
-    // Stretch s: windows s·stretch onwards. What leaves and enters each of them.
-    let left = |s: usize| &tokens[s * stretch..][..stretch - 1];
-    let entering = |s: usize| &tokens[s * stretch + width..][..stretch - 1];
-    let mut values: [__m128i; STREAMS] =
-        std::array::from_fn(|s| slide.start(&tokens[s * stretch..][..width]));
-    for k in 0..stretch {
-        for (s, value) in values.iter().enumerate() {
-            windows[s * stretch + k] = low(*value);
+    let Stretches { starts, len } = *stretches;
+    // What leaves and enters each window but the first.
+    let left = starts.map(|start| &tokens[start..][..len - 1]);
+    let entering = starts.map(|start| &tokens[start + width..][..len - 1]);
+    let mut values = starts.map(|start| slide.start(&tokens[start..][..width]));
+    for k in 0..len {
+        for (start, value) in starts.iter().zip(values) {
+            windows[start + k] = low(value);
         }
-        if k + 1 < stretch {
-            values = std::array::from_fn(|s| slide.step(values[s], left(s)[k], entering(s)[k]));
+        if k + 1 < len {
+            values = std::array::from_fn(|s| slide.step(values[s], left[s][k], entering[s][k]));
         }
     }
 }
@@ -285,62 +321,68 @@ fn four_streams(kernel: &Kernel, tokens: &[u64], stretch: usize, out: &mut Vec<u
 /// halves of it at once (VPCLMULQDQ without AVX-512: Zen 3, Alder Lake). Two steps a turn,
 /// because a lane holds two tokens.
 #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
-fn wide_windows(kernel: &Kernel, tokens: &[u64], stretch: usize, out: &mut Vec<u64>) {
+fn wide_windows(kernel: &Kernel, tokens: &[u64], stretches: &Stretches, out: &mut Vec<u64>) {
     let width = kernel.width;
-    let Slide { constants, leaving } = Slide::new(kernel);
+    let count = tokens.len() - width + 1;
+    let slide = Slide::new(kernel);
     let twice = |lane: __m128i| _mm256_broadcastsi128_si256(lane);
     let (step, barrett, leaving) = (
-        twice(constants.step),
-        twice(constants.barrett),
-        twice(leaving),
+        twice(slide.constants.step),
+        twice(slide.constants.barrett),
+        twice(slide.leaving),
     );
     let reduce = |value: __m256i| {
         let quotient = _mm256_xor_si256(_mm256_clmulepi64_epi128::<0x01>(value, barrett), value);
         _mm256_xor_si256(_mm256_clmulepi64_epi128::<0x11>(quotient, barrett), value)
     };
     let base = out.len();
-    out.resize(base + STREAMS * stretch, 0);
-    let windows = &mut out[base..];
+    out.reserve(count);
+    let windows = out.spare_capacity_mut()[..count].as_mut_ptr();
+    let starts = stretches.starts;
     // Stretches 0 and 1 in the first register, 2 and 3 in the second. All but the last
     // token of each first window; nothing leaves yet.
-    let slide = Slide::new(kernel);
-    let start = |s: usize| slide.start(&tokens[s * stretch..][..width - 1]);
+    let start = |s: usize| slide.start(&tokens[starts[s]..][..width - 1]);
     let mut values = [0, 2].map(|s| _mm256_set_m128i(start(s + 1), start(s)));
-    let two = |at: usize| -> __m128i {
-        let words: &[u64; 2] = tokens[at..].first_chunk().unwrap_or(&[0; 2]);
+    let two = |words: &[u64; 2]| {
         // SAFETY: two words are 16 bytes.
         unsafe { _mm_loadu_si128(words.as_ptr().cast::<__m128i>()) }
     };
-    let pair =
-        |s: usize, k: usize| _mm256_set_m128i(two((s + 1) * stretch + k), two(s * stretch + k));
-    for k in (0..stretch).step_by(2) {
-        for (s, value) in [0, 2].into_iter().zip(&mut values) {
-            // Window k: token k + width − 1 enters, token k − 1 leaves; none from the first.
-            let entering = pair(s, k + width - 1);
-            let left = if k == 0 {
-                _mm256_unpacklo_epi64(_mm256_setzero_si256(), pair(s, 0))
-            } else {
-                pair(s, k - 1)
-            };
-            let moved = _mm256_clmulepi64_epi128::<0x00>(*value, step);
-            let gone = _mm256_clmulepi64_epi128::<0x00>(left, leaving);
-            let even = _mm256_xor_si256(reduce(_mm256_xor_si256(moved, gone)), entering);
+    let lanes = |words: [&[u64; 2]; STREAMS]| {
+        let [a, b, c, d] = words.map(two);
+        [_mm256_set_m128i(b, a), _mm256_set_m128i(d, c)]
+    };
+    // Window k needs token k + width − 1 to enter and token k − 1 to leave, two at a time.
+    let turns = stretches.len / 2;
+    let entering = stretches.pairs(tokens, width - 1, turns);
+    let leaving_next = stretches.pairs(tokens, 1, turns - 1);
+    // Nothing leaves the very first window.
+    let mut left = lanes(starts.map(|start| [0, tokens[start]]).each_ref());
+    for k in 0..turns {
+        let entering = lanes(entering.map(|pairs| &pairs[k]));
+        for i in [0, 1] {
+            let moved = _mm256_clmulepi64_epi128::<0x00>(values[i], step);
+            let gone = _mm256_clmulepi64_epi128::<0x00>(left[i], leaving);
+            let even = _mm256_xor_si256(reduce(_mm256_xor_si256(moved, gone)), entering[i]);
             let moved = _mm256_clmulepi64_epi128::<0x00>(even, step);
-            let gone = _mm256_clmulepi64_epi128::<0x01>(left, leaving);
+            let gone = _mm256_clmulepi64_epi128::<0x01>(left[i], leaving);
             let rest = reduce(_mm256_xor_si256(moved, gone));
-            let odd = _mm256_xor_si256(rest, _mm256_bsrli_epi128::<8>(entering));
-            *value = odd;
+            let odd = _mm256_xor_si256(rest, _mm256_bsrli_epi128::<8>(entering[i]));
+            values[i] = odd;
             let both = _mm256_unpacklo_epi64(even, odd);
-            let mut store = |s: usize, lane: __m128i| {
-                if let Some(words) = windows[s * stretch + k..].first_chunk_mut::<2>() {
-                    // SAFETY: two words are 16 bytes.
-                    unsafe { _mm_storeu_si128(words.as_mut_ptr().cast::<__m128i>(), lane) };
-                }
-            };
-            store(s, _mm256_castsi256_si128(both));
-            store(s + 1, _mm256_extracti128_si256::<1>(both));
+            // SAFETY: as many windows as a stretch is long, from each of the starts on, lie
+            // within the `count` that room was made for, and 2k + 1 is less than that.
+            unsafe {
+                let at = |s: usize| windows.add(starts[s] + 2 * k).cast::<__m128i>();
+                _mm_storeu_si128(at(2 * i), _mm256_castsi256_si128(both));
+                _mm_storeu_si128(at(2 * i + 1), _mm256_extracti128_si256::<1>(both));
+            }
+        }
+        if k + 1 < turns {
+            left = lanes(leaving_next.map(|pairs| &pairs[k]));
         }
     }
+    // SAFETY: room for so many was reserved, and the four stretches cover them all.
+    unsafe { out.set_len(base + count) };
 }
 
 /// The same, one window after the other.
@@ -413,3 +455,48 @@ fn word(value: u64) -> __m128i {
 pub(super) fn mix(mix: &Mix, residues: &mut [u64]) {
     mix.apply_all(residues);
 }
+
+/// [`super::Filter::without_bits`], four at a time.
+#[target_feature(enable = "avx2,popcnt")]
+pub(super) fn without_bits(from: &[u64], mask: u64, out: &mut [u64]) -> usize {
+    let bits = _mm256_set1_epi64x(mask.cast_signed());
+    let (fours, rest) = from.as_chunks::<4>();
+    let mut count = 0;
+    for four in fours {
+        // SAFETY: 4 words are 32 bytes.
+        let numbers = unsafe { _mm256_loadu_si256(four.as_ptr().cast::<__m256i>()) };
+        let none = _mm256_cmpeq_epi64(_mm256_and_si256(numbers, bits), _mm256_setzero_si256());
+        let chosen = _mm256_movemask_pd(_mm256_castsi256_pd(none)).cast_unsigned();
+        let order = &FRONT[chosen as usize % 16];
+        let room = &mut out[count..count + 4];
+        // SAFETY: `order` has 8 words of 4 bytes, `room` 4 of 8.
+        unsafe {
+            let order = _mm256_loadu_si256(order.as_ptr().cast::<__m256i>());
+            _mm256_storeu_si256(
+                room.as_mut_ptr().cast::<__m256i>(),
+                _mm256_permutevar8x32_epi32(numbers, order),
+            );
+        }
+        count += chosen.count_ones() as usize;
+    }
+    count + portable::without_bits(rest, mask, &mut out[count..])
+}
+
+/// For each choice among four numbers: which halves of them come first.
+const FRONT: [[u32; 8]; 16] = {
+    let mut all = [[0; 8]; 16];
+    let mut choice = 0;
+    while choice < 16 {
+        let (mut number, mut at) = (0, 0);
+        while number < 4 {
+            if choice >> number & 1 == 1 {
+                all[choice][at] = 2 * number;
+                all[choice][at + 1] = 2 * number + 1;
+                at += 2;
+            }
+            number += 1;
+        }
+        choice += 1;
+    }
+    all
+};

@@ -1,8 +1,8 @@
 //! The loops with AVX-512: 64 bytes, 8 tokens or 4 windows at a time.
 
-use super::avx2::{self, fold_token};
+use super::avx2::{self, Stretches, fold_token, soon};
 use super::masks::Masks;
-use super::portable::find_tokens;
+use super::portable::{self, find_tokens};
 use super::{Fold, Kernel, Scratch};
 use crate::canonical::Case;
 use crate::fingerprint::Mix;
@@ -11,12 +11,38 @@ use std::arch::x86_64::{
     _mm256_maskz_compress_epi32, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_storeu_si256,
     _mm512_add_epi32, _mm512_add_epi64, _mm512_and_si512, _mm512_bsrli_epi128,
     _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_clmulepi64_epi128,
-    _mm512_cmpeq_epi8_mask, _mm512_cmpgt_epi64_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32,
-    _mm512_extracti32x4_epi32, _mm512_i64gather_epi64, _mm512_inserti32x4, _mm512_loadu_si512,
-    _mm512_mask_blend_epi8, _mm512_maskz_compress_epi8, _mm512_maskz_mov_epi64, _mm512_min_epi64,
-    _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_slli_epi64, _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi8,
-    _mm512_sub_epi64, _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm512_cmpgt_epi64_mask, _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32,
+    _mm512_i64gather_epi64, _mm512_inserti32x4, _mm512_loadu_si512, _mm512_mask_blend_epi8,
+    _mm512_maskz_compress_epi8, _mm512_maskz_compress_epi64, _mm512_maskz_mov_epi64,
+    _mm512_min_epi64, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8,
+    _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_slli_epi64, _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
+    _mm512_test_epi8_mask, _mm512_testn_epi64_mask, _mm512_unpacklo_epi64, _mm512_xor_si512,
+};
+
+const LETTER: u8 = 1;
+const DIGIT: u8 = 2;
+const UNDERSCORE: u8 = 4;
+const MID_LETTER: u8 = 8;
+const MID_DIGIT: u8 = 16;
+
+/// What each ASCII character is.
+const CLASSES: [u8; 128] = {
+    let mut classes = [0; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => LETTER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            b'\'' | b'.' => MID_LETTER | MID_DIGIT,
+            b':' => MID_LETTER,
+            b',' | b';' => MID_DIGIT,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
 };
 
 /// 0, 1, …, 63.
@@ -33,9 +59,10 @@ const IOTA: [u8; 64] = {
 #[target_feature(
     enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,vpclmulqdq"
 )]
-pub(super) fn ascii_words(
+pub(super) fn plain_words(
     kernel: &Kernel,
     text: &[u8],
+    next: &[u8],
     scratch: &mut Scratch,
     values: &mut Vec<u64>,
 ) {
@@ -43,21 +70,30 @@ pub(super) fn ascii_words(
         text,
         kernel.case,
         scratch,
+        |at| soon(next, at),
         |block, lower, case| classify(block, lower, case),
-        |bits, base, room| positions(bits, base, room),
+        |edges, _, base, room| positions(edges.starts | edges.ends, base, room),
     );
     values_of_tokens(kernel, scratch, count, values);
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn classify(block: &[u8; 64], lower: &mut [u8; 64], case: Case) -> Masks {
     let all = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
     // SAFETY: 64 bytes are there.
     let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast::<__m512i>()) };
-    let is = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, all(byte));
     let lowered = _mm512_or_si512(bytes, all(0x20));
-    let letter = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(lowered, all(b'a')), all(26));
+    // SAFETY: `CLASSES` has 128 bytes.
+    let (first, second) = unsafe {
+        let at = CLASSES.as_ptr().cast::<__m512i>();
+        (_mm512_loadu_si512(at), _mm512_loadu_si512(at.add(1)))
+    };
+    // The highest bit of an index does not count; other bytes than ASCII are told below.
+    let classes = _mm512_permutex2var_epi8(first, bytes, second);
+    let is = |class: u8| _mm512_test_epi8_mask(classes, all(class));
+    let high = _mm512_movepi8_mask(bytes);
+    let letter = is(LETTER) & !high;
     let fold = if case == Case::Fold { letter } else { 0 };
     // SAFETY: as above.
     unsafe {
@@ -66,13 +102,12 @@ fn classify(block: &[u8; 64], lower: &mut [u8; 64], case: Case) -> Masks {
             _mm512_mask_blend_epi8(fold, bytes, lowered),
         );
     }
-    let both = is(b'\'') | is(b'.');
     Masks {
-        letter,
-        digit: _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, all(b'0')), all(10)),
-        underscore: is(b'_'),
-        mid_letter: both | is(b':'),
-        mid_digit: both | is(b',') | is(b';'),
+        letter: letter | high,
+        digit: is(DIGIT) & !high,
+        underscore: is(UNDERSCORE) & !high,
+        mid_letter: is(MID_LETTER) & !high,
+        mid_digit: is(MID_DIGIT) & !high,
     }
 }
 
@@ -90,10 +125,10 @@ fn positions(bits: u64, base: u32, out: &mut [u32; 64]) -> usize {
         // SAFETY: `part` is 0 to 3, and `out` has four times 16 places.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(16 * part).cast::<__m512i>(), places) };
     };
+    // Prose has some 17 edges in 64 bytes: a branch at 16 would be guessed wrong in every
+    // other block.
     write(0, _mm512_castsi512_si128(packed));
-    if count > 16 {
-        write(1, _mm512_extracti32x4_epi32::<1>(packed));
-    }
+    write(1, _mm512_extracti32x4_epi32::<1>(packed));
     if count > 32 {
         write(2, _mm512_extracti32x4_epi32::<2>(packed));
         write(3, _mm512_extracti32x4_epi32::<3>(packed));
@@ -109,17 +144,17 @@ fn positions(bits: u64, base: u32, out: &mut [u32; 64]) -> usize {
     enable = "avx2,pclmulqdq,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,vpclmulqdq"
 )]
 fn values_of_tokens(kernel: &Kernel, scratch: &mut Scratch, count: usize, values: &mut Vec<u64>) {
-    let base = values.len();
-    values.resize(base + count.next_multiple_of(8), 0);
-    let out = &mut values[base..];
     // The last group of eight may reach past the tokens found: empty ones, harmless to load.
     let padded = count.next_multiple_of(8);
+    let base = values.len();
+    values.reserve(padded);
+    let (eights, _) = values.spare_capacity_mut().as_chunks_mut::<8>();
     scratch.edges[2 * count..2 * padded].fill(0);
     let Scratch { lower, edges, long } = scratch;
     let (tokens, _) = edges[..2 * padded].as_chunks::<16>();
     let mut set_aside = 0;
     let mut numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    for (eight, slot) in tokens.iter().zip(out.as_chunks_mut::<8>().0) {
+    for (eight, slot) in tokens.iter().zip(eights) {
         let (starts, lens) = places(eight);
         let value = chunk(lower, starts, lens);
         let more = _mm512_cmpgt_epi64_mask(lens, _mm512_set1_epi64(8));
@@ -135,8 +170,10 @@ fn values_of_tokens(kernel: &Kernel, scratch: &mut Scratch, count: usize, values
         set_aside += more.count_ones() as usize;
         numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(8));
     }
+    // SAFETY: room for so many was reserved, and every group of eight was written.
+    unsafe { values.set_len(base + count) };
+    let out = &mut values[base..];
     let Some(&filler) = long[..set_aside].first() else {
-        values.truncate(base + count);
         return;
     };
     // Eights again: the last one is filled up with the first token, done twice.
@@ -169,7 +206,6 @@ fn values_of_tokens(kernel: &Kernel, scratch: &mut Scratch, count: usize, values
             };
         }
     }
-    values.truncate(base + count);
 }
 
 /// Starts and lengths of eight tokens, from their edges.
@@ -258,34 +294,32 @@ fn both(low: u64, high: u64) -> __m512i {
 pub(super) fn windows(kernel: &Kernel, tokens: &[u64], out: &mut Vec<u64>) {
     let width = kernel.width;
     let count = tokens.len() - width + 1;
-    // Windows of each stretch: even, so that turns of two come out.
-    let quarter = (count / 4) & !1;
-    if quarter < 2 * width {
+    let stretches = Stretches::of(count);
+    if stretches.len < 2 * width || stretches.len > count {
         // Starting four windows from nothing would cost more than it gains.
         return avx2::windows(kernel, tokens, out);
     }
+    let starts = stretches.starts;
     let constants = Constants::new(kernel.window);
     let leaving = _mm512_set1_epi64(kernel.leaving.cast_signed());
     let base = out.len();
-    out.resize(base + 4 * quarter, 0);
-    let windows = &mut out[base..];
+    out.reserve(count);
+    let windows = out.spare_capacity_mut()[..count].as_mut_ptr();
 
     // Token k of each stretch enters alone until the first window is full but for one.
     let mut value = _mm512_setzero_si512();
     for k in 0..width - 1 {
-        let entering = _mm512_maskz_mov_epi64(0x55, lanes(tokens, quarter, k));
-        value = _mm512_xor_si512(constants.times_x64(value), entering);
+        let entering = starts.map(|start| [tokens[start + k], 0]);
+        value = _mm512_xor_si512(constants.times_x64(value), lanes(entering.each_ref()));
     }
-    // Window k needs token k + width − 1 to enter and token k − 1 to leave.
-    for k in (0..quarter).step_by(2) {
-        let entering = lanes(tokens, quarter, k + width - 1);
-        // Nothing has to leave the very first window.
-        let left = if k == 0 {
-            let first = lanes(tokens, quarter, 0);
-            _mm512_unpacklo_epi64(_mm512_setzero_si512(), first)
-        } else {
-            lanes(tokens, quarter, k - 1)
-        };
+    // Window k needs token k + width − 1 to enter and token k − 1 to leave, two at a time.
+    let turns = stretches.len / 2;
+    let entering = stretches.pairs(tokens, width - 1, turns);
+    let leaving_next = stretches.pairs(tokens, 1, turns - 1);
+    // Nothing leaves the very first window.
+    let mut left = lanes(starts.map(|start| [0, tokens[start]]).each_ref());
+    for k in 0..turns {
+        let entering = lanes(entering.map(|pairs| &pairs[k]));
         let gone = _mm512_clmulepi64_epi128::<0x00>(left, leaving);
         let come = _mm512_maskz_mov_epi64(0x55, entering);
         let change = _mm512_xor_si512(gone, come);
@@ -298,22 +332,31 @@ pub(super) fn windows(kernel: &Kernel, tokens: &[u64], out: &mut Vec<u64>) {
         value = _mm512_xor_si512(constants.times_x64(value), change);
         let odd = constants.reduce(value);
 
-        store_lanes(windows, quarter, k, _mm512_unpacklo_epi64(even, odd));
+        let both = _mm512_unpacklo_epi64(even, odd);
+        // SAFETY: as many windows as a stretch is long, from each of the starts on, lie
+        // within the `count` that room was made for, and 2k + 1 is less than that.
+        unsafe {
+            let at = |i: usize| windows.add(starts[i] + 2 * k).cast::<__m128i>();
+            _mm_storeu_si128(at(0), _mm512_castsi512_si128(both));
+            _mm_storeu_si128(at(1), _mm512_extracti32x4_epi32::<1>(both));
+            _mm_storeu_si128(at(2), _mm512_extracti32x4_epi32::<2>(both));
+            _mm_storeu_si128(at(3), _mm512_extracti32x4_epi32::<3>(both));
+        }
+        if k + 1 < turns {
+            left = lanes(leaving_next.map(|pairs| &pairs[k]));
+        }
     }
-    // What four equal stretches leave over.
-    if count > 4 * quarter {
-        avx2::one_stream(kernel, &tokens[4 * quarter..], out);
-    }
+    // SAFETY: room for so many was reserved, and the four stretches cover them all.
+    unsafe { out.set_len(base + count) };
 }
 
-/// Words `k` and `k + 1` of each of four stretches.
+/// Two words for each of four stretches.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn lanes(words: &[u64], stretch: usize, k: usize) -> __m512i {
+fn lanes(words: [&[u64; 2]; 4]) -> __m512i {
     let lane = |i: usize| {
-        let two: &[u64; 2] = words[i * stretch + k..].first_chunk().unwrap_or(&[0; 2]);
         // SAFETY: two words are 16 bytes.
-        unsafe { _mm_loadu_si128(two.as_ptr().cast::<__m128i>()) }
+        unsafe { _mm_loadu_si128(words[i].as_ptr().cast::<__m128i>()) }
     };
     let all = _mm512_castsi128_si512(lane(0));
     let all = _mm512_inserti32x4::<1>(all, lane(1));
@@ -321,25 +364,31 @@ fn lanes(words: &[u64], stretch: usize, k: usize) -> __m512i {
     _mm512_inserti32x4::<3>(all, lane(3))
 }
 
-/// The reverse of [`lanes`].
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn store_lanes(words: &mut [u64], stretch: usize, k: usize, all: __m512i) {
-    let mut store = |i: usize, lane: __m128i| {
-        let Some(two) = words[i * stretch + k..].first_chunk_mut::<2>() else {
-            unreachable!("a stretch has an even number of windows");
-        };
-        // SAFETY: two words are 16 bytes.
-        unsafe { _mm_storeu_si128(two.as_mut_ptr().cast::<__m128i>(), lane) };
-    };
-    store(0, _mm512_castsi512_si128(all));
-    store(1, _mm512_extracti32x4_epi32::<1>(all));
-    store(2, _mm512_extracti32x4_epi32::<2>(all));
-    store(3, _mm512_extracti32x4_epi32::<3>(all));
-}
-
 /// The mix, eight at a time by autovectorisation.
 #[target_feature(enable = "avx2,avx512f,avx512dq,avx512vl")]
 pub(super) fn mix(mix: &Mix, residues: &mut [u64]) {
     mix.apply_all(residues);
+}
+
+/// [`super::Filter::without_bits`], eight at a time.
+#[target_feature(enable = "avx512f,popcnt")]
+pub(super) fn without_bits(from: &[u64], mask: u64, out: &mut [u64]) -> usize {
+    let bits = _mm512_set1_epi64(mask.cast_signed());
+    let (eights, rest) = from.as_chunks::<8>();
+    let mut count = 0;
+    for eight in eights {
+        // SAFETY: 8 words are 64 bytes.
+        let numbers = unsafe { _mm512_loadu_si512(eight.as_ptr().cast::<__m512i>()) };
+        let chosen = _mm512_testn_epi64_mask(numbers, bits);
+        let room = &mut out[count..count + 8];
+        // SAFETY: `room` has 8 words. Compressed in a register: to memory is slow on Zen 4.
+        unsafe {
+            _mm512_storeu_si512(
+                room.as_mut_ptr().cast::<__m512i>(),
+                _mm512_maskz_compress_epi64(chosen, numbers),
+            );
+        }
+        count += chosen.count_ones() as usize;
+    }
+    count + portable::without_bits(rest, mask, &mut out[count..])
 }

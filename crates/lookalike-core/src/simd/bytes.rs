@@ -37,6 +37,16 @@ fn portable(block: &[u8; BLOCK], byte: u8) -> u64 {
     bits.fold(0, |bits, (i, &other)| bits | u64::from(other == byte) << i)
 }
 
+/// Calls `each` with the bytes of words, the lowest first: all at once where the processor
+/// has them so.
+pub(crate) fn words_as_bytes(words: &[u64], mut each: impl FnMut(&[u8])) {
+    #[cfg(target_endian = "little")]
+    // SAFETY: the bytes of words are bytes, and there are eight for each.
+    each(unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), 8 * words.len()) });
+    #[cfg(not(target_endian = "little"))]
+    words.iter().for_each(|word| each(&word.to_le_bytes()));
+}
+
 /// Bytes as text, if they are UTF-8.
 pub fn as_text(bytes: &[u8]) -> Option<&str> {
     simdutf8::basic::from_utf8(bytes).ok()
@@ -57,6 +67,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_lowest_byte_of_a_word_comes_first() {
+        let mut all = Vec::new();
+        words_as_bytes(&[0x0807_0605_0403_0201, 9], |bytes| {
+            all.extend_from_slice(bytes);
+        });
+        assert_eq!(all, [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 0, 0, 0, 0]);
+    }
 
     proptest! {
         #[test]

@@ -6,6 +6,7 @@
 /// Which of 64 bytes belong to a class, byte `i` at bit `i`.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Masks {
+    /// ASCII letters, and every byte of others.
     pub(super) letter: u64,
     pub(super) digit: u64,
     pub(super) underscore: u64,
@@ -34,7 +35,7 @@ impl Masks {
     /// The edges of the tokens, given the byte after the block (0 at the end).
     #[inline(always)]
     pub(super) fn edges(&self, next: u8, carry: &mut Carry) -> Edges {
-        let next_letter = u64::from(next.is_ascii_alphabetic()) << 63;
+        let next_letter = u64::from(next.is_ascii_alphabetic() || !next.is_ascii()) << 63;
         let next_digit = u64::from(next.is_ascii_digit()) << 63;
         let between_letters = (self.letter << 1 | carry.letter) & (self.letter >> 1 | next_letter);
         let between_digits = (self.digit << 1 | carry.digit) & (self.digit >> 1 | next_digit);
@@ -57,15 +58,24 @@ impl Masks {
 }
 
 impl Edges {
-    /// Whether a token may be nothing but `_`: one is, or goes on in the next block. UAX
-    /// #29 has such segments, but they hold nothing alphanumeric and are no words.
+    /// Takes out the tokens that are nothing but `_`, but for one that may go on in the next
+    /// block: says whether there is such a one. UAX #29 has such segments, but they hold
+    /// nothing alphanumeric and are no words.
     #[inline(always)]
-    pub(super) fn may_be_bare(&self, masks: &Masks) -> bool {
+    pub(super) fn remove_bare(&mut self, masks: &Masks) -> bool {
         // Adding the first `_` of a token to its run of them carries to the byte behind
         // the run. If that ends the token, the token is bare.
         let first = self.starts & masks.underscore;
         let (sum, next_block) = masks.underscore.overflowing_add(first);
-        next_block || sum & !masks.underscore & self.ends != 0
+        let mut bare = sum & !masks.underscore & self.ends;
+        while bare != 0 {
+            let end = bare & bare.wrapping_neg();
+            let start = 1 << (self.starts & (end - 1)).ilog2();
+            self.starts ^= start;
+            self.ends ^= end;
+            bare ^= end;
+        }
+        next_block
     }
 }
 
@@ -76,22 +86,34 @@ impl Carry {
     }
 }
 
-/// Writes the position of each set bit to `out` and returns how many there were.
+/// Writes the places of the edges of a block to `out`, in order, and returns how many there
+/// are. `inside`: the first one is an end.
 ///
-/// Prose has some 20 edges in 64 bytes: 24 places are always written, more only if there
+/// Prose has some 17 edges in 64 bytes: 24 places are always written, more only if there
 /// are more, because a loop that ended at the last bit would be guessed wrong in every
-/// block.
+/// block. Every other edge is looked for by itself, for the search waits for the one before.
 #[inline(always)]
-pub(super) fn positions(mut bits: u64, base: u32, out: &mut [u32; 64]) -> usize {
-    let count = bits.count_ones() as usize;
-    let mut write = |slots: &mut [u32]| {
+pub(super) fn positions(edges: Edges, inside: bool, base: u32, out: &mut [u32; 64]) -> usize {
+    let Edges { starts, ends } = edges;
+    let count = (starts | ends).count_ones() as usize;
+    let (mut first, mut second) = if inside {
+        (ends, starts)
+    } else {
+        (starts, ends)
+    };
+    let mut write = |slots: &mut [[u32; 2]]| {
         for slot in slots {
-            *slot = base + bits.trailing_zeros();
-            bits &= bits.wrapping_sub(1);
+            *slot = [
+                base + first.trailing_zeros(),
+                base + second.trailing_zeros(),
+            ];
+            first &= first.wrapping_sub(1);
+            second &= second.wrapping_sub(1);
         }
     };
-    let (first, rest) = out.split_at_mut(24);
-    write(first);
+    let (pairs, _) = out.as_chunks_mut();
+    let (most, rest) = pairs.split_at_mut(12);
+    write(most);
     if count > 24 {
         write(rest);
     }

@@ -1,7 +1,7 @@
 //! The hot loops, three times each: portable, AVX2 and AVX-512, bit for bit equal.
 //!
 //! ```text
-//! ASCII text ─► class masks of 64 bytes ─► token starts and ends ─► token values (Rabin, P₁)
+//! plain text ─► class masks of 64 bytes ─► token starts and ends ─► token values (Rabin, P₁)
 //! token values ─► sliding window (Rabin, P₂) ─► mix ─► fingerprints
 //! ```
 //!
@@ -12,7 +12,7 @@
 //! |---|---|---|---|
 //! | portable | byte arithmetic LLVM can vectorise, bits gathered by multiplication | one masked load a token; 8 look-ups for each further 8 bytes | 16 look-ups |
 //! | AVX2 | 2 × 32 bytes, compares and `movemask` | the same loads; carry-less multiplication | 4 carry-less multiplications, four stretches of the document at once; two in each register where there is VPCLMULQDQ |
-//! | AVX-512 | 64 bytes at once | positions by byte compression, 8 tokens a gather | 5 of them for four windows, the state kept at 128 bits so that a step waits for one |
+//! | AVX-512 | 64 bytes at once, classes by table | positions by byte compression, 8 tokens a gather | 5 of them for four windows, the state kept at 128 bits so that a step waits for one |
 //!
 //! This is the only module of the crate with `unsafe`: calls across a feature
 //! check, and vector loads and stores through pointers.
@@ -56,7 +56,7 @@ use std::str::FromStr;
 pub enum Level {
     /// None in particular.
     Portable,
-    /// AVX2, BMI1, BMI2, PCLMULQDQ: x86-64 since 2013.
+    /// AVX2, BMI1, BMI2, POPCNT, PCLMULQDQ: x86-64 since 2013.
     Avx2,
     /// AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and VPCLMULQDQ: Ice Lake, Zen 4 and later.
     Avx512,
@@ -91,6 +91,7 @@ impl Level {
                 is_x86_feature_detected!("avx2")
                     && is_x86_feature_detected!("bmi1")
                     && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("popcnt")
                     && is_x86_feature_detected!("pclmulqdq")
             }
             Level::Avx512 => {
@@ -244,20 +245,25 @@ impl Kernel {
         &self.rabin
     }
 
-    /// Appends the values of the words of an ASCII text that begins and ends at word
-    /// boundaries.
-    pub(crate) fn ascii_words(&self, text: &[u8], scratch: &mut Scratch, values: &mut Vec<u64>) {
-        debug_assert!(text.is_ascii());
+    /// Appends the values of the words of a plain text, as
+    /// [`alternate`](crate::canonical::words::alternate) has it. `next` will be wanted soon.
+    pub(crate) fn plain_words(
+        &self,
+        text: &[u8],
+        next: &[u8],
+        scratch: &mut Scratch,
+        values: &mut Vec<u64>,
+    ) {
         match self.level {
-            Level::Portable => portable::ascii_words(self, text, scratch, values),
+            Level::Portable => portable::plain_words(self, text, scratch, values),
             // SAFETY: `new` asserted that the processor has the level's features.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { avx2::ascii_words(self, text, scratch, values) },
+            Level::Avx2 => unsafe { avx2::plain_words(self, text, next, scratch, values) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { avx512::ascii_words(self, text, scratch, values) },
+            Level::Avx512 => unsafe { avx512::plain_words(self, text, next, scratch, values) },
             #[cfg(not(target_arch = "x86_64"))]
-            Level::Avx2 | Level::Avx512 => portable::ascii_words(self, text, scratch, values),
+            Level::Avx2 | Level::Avx512 => portable::plain_words(self, text, scratch, values),
         }
     }
 
@@ -308,6 +314,37 @@ impl Kernel {
     }
 }
 
+/// Chooses fingerprints by their low bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filter(Level);
+
+impl Filter {
+    /// Words behind the last one chosen that may be written to.
+    pub(crate) const MORE: usize = 8;
+
+    /// `level` must be available here, as for [`Kernel::new`].
+    pub(crate) fn new(level: Level) -> Filter {
+        assert!(level.is_available(), "the processor has no {level}");
+        Filter(level)
+    }
+
+    /// Writes the numbers that have none of the bits of `mask` to the front of `out`, in
+    /// their order, and says how many. `out` must have room for all of them and
+    /// [`Filter::MORE`].
+    pub(crate) fn without_bits(self, from: &[u64], mask: u64, out: &mut [u64]) -> usize {
+        assert!(out.len() >= from.len() + Filter::MORE, "room for all");
+        match self.0 {
+            // SAFETY: `new` asserted that the processor has the level's features.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => unsafe { avx2::without_bits(from, mask, out) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => unsafe { avx512::without_bits(from, mask, out) },
+            _ => portable::without_bits(from, mask, out),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,7 +388,7 @@ mod tests {
                     .iter().map(|token| rabin.token_value(token)).collect();
                 for level in Level::available() {
                     let mut values = vec![1, 2];
-                    Kernel::new(&rabin, 3, case, level).ascii_words(text.as_bytes(), &mut Scratch::default(), &mut values);
+                    Kernel::new(&rabin, 3, case, level).plain_words(text.as_bytes(), &[], &mut Scratch::default(), &mut values);
                     prop_assert_eq!(&values[..2], &[1, 2]);
                     prop_assert_eq!(&values[2..], &expected, "{}", level);
                 }
@@ -372,6 +409,17 @@ mod tests {
                     kernel.fingerprints(&tokens, &mut out);
                     prop_assert_eq!(&out[1..], &expected, "{} {}", level, wide);
                 }
+            }
+        }
+
+        #[test]
+        fn every_level_chooses_the_same(numbers in prop::collection::vec(any::<u64>(), 0..100), bits in 0_u32..5) {
+            let mask = (1 << bits) - 1;
+            let expected: Vec<u64> = numbers.iter().copied().filter(|number| number & mask == 0).collect();
+            for level in Level::available() {
+                let mut out = vec![7; numbers.len() + Filter::MORE];
+                let count = Filter::new(level).without_bits(&numbers, mask, &mut out);
+                prop_assert_eq!(&out[..count], &expected, "{}", level);
             }
         }
 

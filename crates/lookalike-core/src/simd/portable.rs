@@ -1,6 +1,6 @@
 //! The loops without special instructions: the twin every other level must equal.
 
-use super::masks::{Carry, Masks, drop_underscores, positions};
+use super::masks::{Carry, Edges, Masks, drop_underscores, positions};
 use super::{Kernel, Scratch};
 use crate::canonical::Case;
 use crate::fingerprint::Rabin;
@@ -105,13 +105,13 @@ pub(super) fn windows(kernel: &Kernel, tokens: &[u64], out: &mut Vec<u64>) {
     }
 }
 
-pub(super) fn ascii_words(
+pub(super) fn plain_words(
     kernel: &Kernel,
     text: &[u8],
     scratch: &mut Scratch,
     values: &mut Vec<u64>,
 ) {
-    let count = find_tokens(text, kernel.case, scratch, classify, positions);
+    let count = find_tokens(text, kernel.case, scratch, |_| {}, classify, positions);
     let (tokens, lower) = (scratch.tokens(count), &scratch.lower);
     values.extend(tokens.iter().map(|&[start, end]| {
         kernel
@@ -120,17 +120,29 @@ pub(super) fn ascii_words(
     }));
 }
 
+/// Without a branch on each: at low levels it would be guessed wrong half the time.
+#[inline(always)]
+pub(super) fn without_bits(from: &[u64], mask: u64, out: &mut [u64]) -> usize {
+    let (out, mut count) = (&mut out[..=from.len()], 0);
+    for &number in from {
+        out[count] = number;
+        count += usize::from(number & mask == 0);
+    }
+    count
+}
+
 /// Fills `scratch` with the canonical copy of `text` and the places of its tokens, and
-/// says how many those are. `classify` writes the canonical copy of 64 bytes and says what
-/// they are, `positions` writes down where bits are set: closures of the caller's, so that
+/// says how many those are. `soon` is told how far the work has come, `classify` writes the canonical copy of 64 bytes and says what
+/// they are, `positions` writes down where edges are: closures of the caller's, so that
 /// they are compiled with its instructions.
 #[inline(always)]
 pub(super) fn find_tokens(
     text: &[u8],
     case: Case,
     scratch: &mut Scratch,
+    soon: impl Fn(usize),
     classify: impl Fn(&[u8; 64], &mut [u8; 64], Case) -> Masks,
-    positions: impl Fn(u64, u32, &mut [u32; 64]) -> usize,
+    positions: impl Fn(Edges, bool, u32, &mut [u32; 64]) -> usize,
 ) -> usize {
     scratch.make_room(text.len());
     let Scratch { lower, edges, .. } = scratch;
@@ -144,6 +156,7 @@ pub(super) fn find_tokens(
         .take(text.len().div_ceil(64))
     {
         let at = block * 64;
+        soon(at);
         let rest = &text[at..];
         let masks = if let Some(full) = rest.first_chunk() {
             classify(full, out, case)
@@ -152,12 +165,13 @@ pub(super) fn find_tokens(
             padded[..rest.len()].copy_from_slice(rest);
             classify(&padded, out, case)
         };
-        let found = masks.edges(rest.get(64).copied().unwrap_or(0), &mut carry);
+        let inside = carry.is_inside();
+        let mut found = masks.edges(rest.get(64).copied().unwrap_or(0), &mut carry);
         let Some(room) = edges[count..].first_chunk_mut() else {
             unreachable!("there is room for an edge at every byte and 64 more");
         };
-        count += positions(found.starts | found.ends, at as u32, room);
-        suspect |= found.may_be_bare(&masks);
+        suspect |= found.remove_bare(&masks);
+        count += positions(found, inside, at as u32, room);
     }
     if carry.is_inside() {
         edges[count] = text.len() as u32;
@@ -179,7 +193,7 @@ fn classify(block: &[u8; 64], lower: &mut [u8; 64], case: Case) -> Masks {
         let letter = u8::from((byte | 0x20).wrapping_sub(b'a') < 26);
         lower[i] = byte | (letter * fold);
         let both = u8::from(byte == b'\'') | u8::from(byte == b'.');
-        is[0][i] = letter;
+        is[0][i] = letter | byte >> 7;
         is[1][i] = u8::from(byte.wrapping_sub(b'0') < 10);
         is[2][i] = u8::from(byte == b'_');
         is[3][i] = both | u8::from(byte == b':');

@@ -12,6 +12,7 @@
 
 use super::{NotIncreasing, strictly_increasing};
 use crate::estimate::{Comparison, Overlap};
+use crate::simd::Filter;
 use crate::spread::SpreadSort;
 
 /// The fingerprints of one document that are 0 modulo 2^level.
@@ -145,10 +146,11 @@ pub(crate) struct NestedSampler {
     spare: Buffer,
     seen: Seen,
     sort: SpreadSort,
+    filter: Filter,
 }
 
 impl NestedSampler {
-    pub(crate) fn new(samples: usize) -> NestedSampler {
+    pub(crate) fn new(samples: usize, filter: Filter) -> NestedSampler {
         NestedSampler {
             samples,
             level: 0,
@@ -157,6 +159,7 @@ impl NestedSampler {
             spare: Buffer::default(),
             seen: Seen::new(samples),
             sort: SpreadSort::default(),
+            filter,
         }
     }
 
@@ -167,7 +170,7 @@ impl NestedSampler {
             if self.kept.len == 0 && self.raise(block) {
                 continue; // most documents: nothing was copied that is not kept
             }
-            self.kept.append_level(block, self.level);
+            self.kept.append_level(block, self.level, self.filter);
             if self.kept.len >= 4 * self.samples + 1024 {
                 self.settle();
             }
@@ -191,9 +194,9 @@ impl NestedSampler {
         }
     }
 
-    /// Keeps the part of `all` at the first level with at most `samples` distinct ones,
-    /// provided that this level is higher than the present one and that counting with
-    /// repetitions finds it; else does nothing and says so.
+    /// Fills `kept` with the part of `all` at the first level with at most `samples` distinct
+    /// ones, provided that this level is higher than the present one and that counting with
+    /// repetitions finds it; else leaves it empty and says so.
     ///
     /// More than `samples` at a level are too many for good, whatever still comes, so
     /// this never goes too far.
@@ -201,31 +204,33 @@ impl NestedSampler {
         if all.len() <= self.samples {
             return false;
         }
-        // Each level halves: from here the search is short. It ends at 64, where 0 is all
-        // that can be left, perhaps many times.
-        let mut level = self.level + (all.len() / self.samples).ilog2() + 1;
-        loop {
+        // Each level halves: from here the search is short, and goes up. It ends at 64,
+        // where 0 is all that can be left, perhaps many times.
+        let mut level = self.level + (all.len() / self.samples).ilog2().max(1);
+        self.below.len = 0;
+        self.below.append_level(all, level - 1, self.filter);
+        while self.below.len <= self.samples {
+            if level - 1 == self.level {
+                return false;
+            }
+            level -= 1;
             self.below.len = 0;
-            self.below.append_level(all, level - 1);
-            let mask = mask(level);
-            let of_level = self.below.all().iter().filter(|&&x| x & mask == 0);
-            if self.below.len <= self.samples {
-                level -= 1;
-                if level == self.level {
-                    return false;
-                }
-            } else if level < 64 && of_level.count() > self.samples {
-                level += 1;
-            } else {
+            self.below.append_level(all, level - 1, self.filter);
+        }
+        loop {
+            self.kept.len = 0;
+            self.kept.append_level(self.below.all(), level, self.filter);
+            if level == 64 || self.kept.len <= self.samples {
                 break;
             }
+            std::mem::swap(&mut self.below, &mut self.kept);
+            level += 1;
         }
         if !self.seen.more_than(self.samples, self.below.all()) {
+            self.kept.len = 0;
             return false;
         }
         self.level = level;
-        self.kept.len = 0;
-        self.kept.append_level(self.below.all(), level);
         true
     }
 
@@ -259,57 +264,64 @@ impl Buffer {
         &self.words[..self.len]
     }
 
-    fn make_room(&mut self, more: usize) {
-        if self.words.len() < self.len + more {
-            self.words.resize(self.len + more, 0);
+    /// Appends those of a level.
+    fn append_level(&mut self, from: &[u64], level: u32, with: Filter) {
+        let room = self.len + from.len() + Filter::MORE;
+        if self.words.len() < room {
+            self.words.resize(room, 0);
         }
-    }
-
-    /// Appends those of a level, without a branch on each: at low levels it would be
-    /// guessed wrong half the time.
-    fn append_level(&mut self, from: &[u64], level: u32) {
-        self.make_room(from.len());
-        let mask = mask(level);
-        let (out, mut n) = (&mut self.words[self.len..self.len + from.len()], 0);
-        for &x in from {
-            out[n] = x;
-            n += usize::from(x & mask == 0);
-        }
-        self.len += n;
+        self.len += with.without_bits(from, mask(level), &mut self.words[self.len..]);
     }
 
     /// Sorts and removes repetitions.
     fn sort_and_dedup(&mut self, sort: &mut SpreadSort) {
-        sort.sort(&mut self.words[..self.len]);
-        let mut distinct = usize::from(self.len > 0);
-        for i in 1..self.len {
-            self.words[distinct] = self.words[i];
-            distinct += usize::from(self.words[i] != self.words[distinct - 1]);
-        }
-        self.len = distinct;
+        self.len = sort.sort_and_dedup(&mut self.words[..self.len]);
     }
 }
 
-/// A small hash table of fingerprints: open addressing by their top bits, which are as
-/// good as random.
+/// Tells whether many fingerprints differ, by their top bits, which are as good as random.
 #[derive(Debug)]
 struct Seen {
+    /// A bit for each number met, perhaps one for two: sixteen for each of the samples.
+    met: Vec<u64>,
+    /// A hash table with open addressing, for when that is not enough.
     slots: Vec<u64>,
-    shift: u32,
 }
 
 impl Seen {
-    /// Room for `samples` and one, half full at most.
     fn new(samples: usize) -> Seen {
-        let slots = (2 * (samples + 1)).next_power_of_two();
         Seen {
-            slots: vec![0; slots],
-            shift: 64 - slots.trailing_zeros(),
+            met: vec![0; (samples / 4).next_power_of_two()],
+            // Room for `samples` and one, half full at most.
+            slots: vec![0; (2 * (samples + 1)).next_power_of_two()],
         }
     }
 
     /// Whether there are more than `limit` different ones.
     fn more_than(&mut self, limit: usize, all: &[u64]) -> bool {
+        self.surely_more_than(limit, all) || self.many(limit, all)
+    }
+
+    /// Whether their top bits alone tell that there are.
+    fn surely_more_than(&mut self, limit: usize, all: &[u64]) -> bool {
+        self.met.fill(0);
+        let (bits, mut count) = (64 * self.met.len(), 0);
+        for some in all.chunks(64) {
+            for &x in some {
+                let at = top(x, bits);
+                let word = &mut self.met[at / 64];
+                count += usize::from(*word >> (at % 64) & 1 == 0);
+                *word |= 1 << (at % 64);
+            }
+            if count > limit {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// [`Seen::more_than`], one by one.
+    fn many(&mut self, limit: usize, all: &[u64]) -> bool {
         self.slots.fill(0);
         let (mut count, mut zero) = (0, false);
         for &x in all {
@@ -318,8 +330,7 @@ impl Seen {
                 count += usize::from(!zero);
                 zero = true;
             } else {
-                // The shift leaves an index of the table.
-                let mut at = usize::try_from(x >> self.shift).unwrap_or(0);
+                let mut at = top(x, self.slots.len());
                 while self.slots[at] != 0 && self.slots[at] != x {
                     at = (at + 1) % self.slots.len();
                 }
@@ -334,9 +345,16 @@ impl Seen {
     }
 }
 
+/// The top bits as an index below `size`, a power of two above 1.
+fn top(x: u64, size: usize) -> usize {
+    // The shift leaves an index.
+    usize::try_from(x >> (64 - size.trailing_zeros())).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::Level;
     use proptest::prelude::*;
 
     #[test]
@@ -374,12 +392,14 @@ mod tests {
             all in prop::collection::vec(prop_oneof![0_u64..5000, any::<u64>()], 0..6000), samples in 1_usize..40, block in 1_usize..3000,
         ) {
             // Small numbers: many repetitions, many at high levels, 0 at all of them.
-            let mut sampler = NestedSampler::new(samples);
-            for _ in 0..2 {
-                for block in all.chunks(block) {
-                    sampler.push(block);
+            for level in Level::available() {
+                let mut sampler = NestedSampler::new(samples, Filter::new(level));
+                for _ in 0..2 {
+                    for block in all.chunks(block) {
+                        sampler.push(block);
+                    }
+                    prop_assert_eq!(sampler.finish(), NestedSketch::of_all(all.clone(), samples));
                 }
-                prop_assert_eq!(sampler.finish(), NestedSketch::of_all(all.clone(), samples));
             }
         }
 

@@ -13,6 +13,7 @@
 
 use crate::draw::Draw;
 use crate::permutation::{Family, LeadBytes, Linear, Matrix, TablePair, Tables};
+use crate::weighted;
 
 /// Fingerprints taken through one pair of permutations before the next one's turn,
 /// so that its 32 KiB of tables come to the first-level cache once for 512 of them
@@ -88,6 +89,8 @@ enum Drawn {
     Tables(Vec<TablePair>),
     /// Eight permutations each; the last may serve fewer.
     LeadBytes(Vec<LeadBytes>),
+    /// A seed for each draw.
+    Weighted(Vec<u64>),
 }
 
 /// The minima of the fingerprints seen so far.
@@ -97,7 +100,8 @@ pub struct PermState {
     /// The least image, by permutation; for lead bytes the tail that goes with the
     /// least lead. There is room for whole pairs and groups of eight.
     least: Box<[u64]>,
-    /// Lead bytes only: the least lead of eight permutations, packed.
+    /// Lead bytes: the least lead of eight permutations, packed. Weighted: the place of the
+    /// element that comes first, as bits in the order of places.
     leads: Box<[u64]>,
 }
 
@@ -129,6 +133,7 @@ impl PermSketcher {
                 let groups = 0..permutations.div_ceil(8);
                 Drawn::LeadBytes(groups.map(|_| LeadBytes::draw(&mut draw)).collect())
             }
+            Family::Weighted => Drawn::Weighted(each.map(|_| draw.next_u64()).collect()),
         };
         PermSketcher {
             count: permutations,
@@ -165,6 +170,11 @@ impl PermSketcher {
                     image: group.tail(j, fingerprint),
                 }
             }
+            // By its place; what is kept of it is another number.
+            Drawn::Weighted(seeds) => Rank {
+                lead: 0,
+                image: ordered(weighted::place(seeds[permutation], fingerprint, 0.0).at),
+            },
         }
     }
 
@@ -174,6 +184,7 @@ impl PermSketcher {
             Drawn::Linear(all) => (all.len(), 0),
             Drawn::Tables(pairs) => (2 * pairs.len(), 0),
             Drawn::LeadBytes(groups) => (8 * groups.len(), groups.len()),
+            Drawn::Weighted(seeds) => (seeds.len(), seeds.len()),
         };
         // All ones is the last place of every order: whatever comes is no larger.
         PermState {
@@ -205,8 +216,29 @@ impl PermSketcher {
                     assert!(rest.is_empty(), "{STRANGER}");
                     least_by_leads(groups, &mut state.leads, tails, block);
                 }
+                Drawn::Weighted(seeds) => {
+                    for &x in block {
+                        first_by_weight(seeds, state, x, 0.0);
+                    }
+                }
             }
         }
+    }
+
+    /// Takes an element with its weight, each element once.
+    ///
+    /// # Panics
+    ///
+    /// When the sketcher is of another family than [`Family::Weighted`], or the weight is
+    /// not finite and above 0: whoever has a [`WeightedSet`](weighted::WeightedSet) has seen
+    /// to that.
+    pub fn push_weighted(&self, state: &mut PermState, fingerprint: u64, weight: f64) {
+        let Drawn::Weighted(seeds) = &self.drawn else {
+            panic!("permutations know no weights");
+        };
+        assert!(weighted::check(weight).is_ok(), "{weight} is no weight");
+        state.seen = true;
+        first_by_weight(seeds, state, fingerprint, weighted::ln(weight));
     }
 
     /// The sketch of what was pushed.
@@ -289,6 +321,30 @@ fn least_by_leads(
                 }
             }
         }
+    }
+}
+
+/// Of every draw the element that comes first; of two at one place, which happens by
+/// chance alone, the one with the smaller sample.
+fn first_by_weight(seeds: &[u64], state: &mut PermState, x: u64, log: f64) {
+    assert_eq!(seeds.len(), state.leads.len(), "{STRANGER}");
+    let firsts = state.leads.iter_mut().zip(&mut state.least);
+    for (&seed, (first, least)) in seeds.iter().zip(firsts) {
+        let place = weighted::place(seed, x, log);
+        let now = (ordered(place.at), place.sample);
+        if now < (*first, *least) {
+            (*first, *least) = now;
+        }
+    }
+}
+
+/// The bits of a number that is one, in the order of numbers.
+const fn ordered(x: f64) -> u64 {
+    let bits = x.to_bits();
+    if bits >> 63 == 0 {
+        bits | 1 << 63
+    } else {
+        !bits
     }
 }
 

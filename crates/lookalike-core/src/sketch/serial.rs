@@ -161,12 +161,14 @@ fn family_code(family: Family) -> u8 {
         Family::Matrix => 1,
         Family::Tabulation => 2,
         Family::LeadByte => 3,
+        Family::Weighted => 4,
     }
 }
 
 fn family_of(code: u8) -> Option<Family> {
     Family::ALL
         .into_iter()
+        .chain([Family::Weighted])
         .find(|&family| family_code(family) == code)
 }
 

@@ -5,6 +5,7 @@ use lookalike::archive::index::Index;
 use lookalike::archive::row::{Row, key_of};
 use lookalike::collection::entry::Grade;
 use lookalike::find::{FindOptions, Match, Reread};
+use lookalike::pairs::Measure;
 use lookalike::storage::StorageError;
 use lookalike::sweeps::MOVED;
 
@@ -76,7 +77,8 @@ fn resemblance(snapshot: &Snapshot, a: u32, b: u32) -> Result<Option<f64>, Stora
     if a == b {
         return Ok(Some(1.0));
     }
-    Ok(value(&snapshot.finder.between(a, b)?))
+    let pair = snapshot.finder.pair(a, b)?;
+    Ok(pair.value(Measure::Resemblance, snapshot.finder.recipe().sketch))
 }
 
 fn value(found: &Match) -> Option<f64> {

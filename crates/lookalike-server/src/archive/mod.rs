@@ -41,7 +41,7 @@ use crate::state::Snapshot;
 const ALIAS: &str = "archive";
 
 /// Names under which something else is found, or may be one day.
-const TAKEN: [&str; 19] = [
+const TAKEN: [&str; 20] = [
     ALIAS,
     "api",
     "cdx",
@@ -57,6 +57,7 @@ const TAKEN: [&str; 19] = [
     "lost",
     "metrics",
     "pair",
+    "search",
     "static",
     "timegate",
     "wayback",

@@ -6,7 +6,7 @@ use axum::response::Response;
 use lookalike::core::estimate::Estimate;
 use lookalike::corpus::date::rfc3339;
 use lookalike::corpus::record::Timestamp;
-use lookalike::sweeps::{How, MOVED, Place, Status, Whereabouts};
+use lookalike::sweeps::{MOVED, Place, Status, Whereabouts};
 
 use super::{Menu, Page, show};
 use crate::Shared;
@@ -123,12 +123,7 @@ fn row(place: &Place) -> Row {
         found: place.found,
         url: words::excerpt(&place.url, 90),
         sure: words::percent(place.confidence),
-        how: match place.how {
-            How::Moved => "a page of its own",
-            How::Folded => "part of a longer page",
-            How::Split => "a part of it",
-            How::Template => "only its template",
-        },
+        how: place.how.words(),
         resemblance: share(place.resemblance),
         held: share(place.held),
         own: share(place.own),

@@ -3,7 +3,9 @@
 //! ```text
 //! overview ─► clusters ─► cluster ─► pair
 //!    ├─► lookup: paste, file, URL ──────┘
+//!    ├─► search: one place for each cluster
 //!    ├─► lost and found
+//!    ├─► copies: who holds a text
 //!    └─► changes ─► history: one page through time
 //! ```
 //!
@@ -26,7 +28,11 @@ mod pair;
 
 mod lookup;
 
+mod copies;
+
 pub(crate) mod lost;
+
+mod search;
 
 pub(crate) mod changes;
 
@@ -62,7 +68,9 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/documents/{id}", get(document::page))
         .route("/pair", get(pair::page).post(pair::posted))
         .route("/lookup", get(lookup::page).post(lookup::posted))
+        .route("/search", get(search::page))
         .route("/where", get(lost::page))
+        .route("/copies", get(copies::page))
         .route("/changes", get(changes::page))
         .route("/history", get(history::page))
         .route(
@@ -94,6 +102,7 @@ enum Menu {
     Overview,
     Clusters,
     Lookup,
+    Search,
     Lost,
     Changes,
     Other,
@@ -114,6 +123,10 @@ impl Menu {
 
     fn lookup(self) -> &'static str {
         self.current(Menu::Lookup)
+    }
+
+    fn search(self) -> &'static str {
+        self.current(Menu::Search)
     }
 
     fn lost(self) -> &'static str {

@@ -17,10 +17,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::blocks::BlockReader;
 use crate::collection::entry::{Entry, Flag};
-use crate::collection::file_name;
 use crate::collection::lookup::Lookup;
 use crate::collection::manifest::Manifest;
-use crate::collection::state::State;
+use crate::collection::state::{State, Sweep};
 use crate::storage::{Storage, StorageError};
 
 /// What a content is looked up by. 0 is for a revisit, which has none of its own.
@@ -65,7 +64,7 @@ impl Contents {
             return Ok(Contents::default());
         }
         let sweeps = &manifest.state.sweeps;
-        let file = |what, generation| manifest.file(&file_name(what, generation));
+        let file = |what, sweep: &Sweep| manifest.file(&sweep.file_name(what));
         let mut left = budget;
         let mut open = |entry: &crate::blocks::FileEntry| {
             if let Some(less) = left.checked_sub(entry.file_len) {
@@ -78,14 +77,14 @@ impl Contents {
         // All names before any entry: they are small, and touched all over.
         let mut names = Vec::with_capacity(sweeps.len());
         for sweep in sweeps {
-            names.push(Lookup::new(open(file("contents", sweep.generation)?)?)?);
+            names.push(Lookup::new(open(file("contents", sweep)?)?)?);
         }
         let mut opened = Vec::with_capacity(sweeps.len());
         for (sweep, names) in sweeps.iter().zip(names) {
             opened.push(OfSweep {
                 base: sweep.base,
                 names,
-                entries: open(file("documents", sweep.generation)?)?,
+                entries: open(file("documents", sweep)?)?,
                 keeps_text: sweep.keeps_text,
             });
         }

@@ -26,6 +26,7 @@ use crate::blocks::{
 use crate::collection::entry::Entry;
 use crate::collection::journal::{Journal, save_journal};
 use crate::corpus::inputs::Source;
+use crate::corpus::record::Refused;
 use crate::storage::{Storage, StorageError};
 
 /// Bytes of text in a chunk. Half a second of work is what an interruption may cost.
@@ -192,6 +193,30 @@ impl<'a> Bodies<'a> {
     }
 }
 
+/// What a batch came to, ready to be written.
+pub(crate) struct Taken<'a> {
+    /// Behind it.
+    pub(crate) position: Position,
+    pub(crate) entries: &'a [Entry],
+    pub(crate) bodies: &'a [u8],
+    pub(crate) texts: &'a [u8],
+    pub(crate) tally: &'a Tally,
+    /// One JSON object a line.
+    pub(crate) rejects: &'a [u8],
+}
+
+/// A rejected record of an input as a line of JSON.
+pub(crate) fn reject_line(input: &str, refused: &Refused) -> String {
+    let place = if refused.is_line { "line" } else { "offset" };
+    let line = json!({
+        "input": input,
+        place: refused.at,
+        "reason": refused.code,
+        "message": refused.message,
+    });
+    format!("{line}\n")
+}
+
 /// Writes chunks as batches come in.
 pub(crate) struct Collector<'a> {
     storage: &'a dyn Storage,
@@ -243,11 +268,24 @@ impl<'a> Collector<'a> {
         source: usize,
         sketched: &Sketched,
     ) -> Result<(), StorageError> {
-        self.intake.tally.add(&sketched.tally);
-        self.intake.position = position;
-        self.intake.entries += sketched.entries.len() as u64;
         let rejects = sketched.refused.iter().filter(|one| one.is_rejected);
-        if !sketched.entries.is_empty() || rejects.clone().next().is_some() {
+        let lines = rejects.map(|one| reject_line(&self.sources[source].name, one));
+        self.append(&Taken {
+            position,
+            entries: &sketched.entries,
+            bodies: &sketched.bodies,
+            texts: &sketched.texts,
+            tally: &sketched.tally,
+            rejects: lines.collect::<String>().as_bytes(),
+        })
+    }
+
+    /// Takes what a batch came to.
+    pub(crate) fn append(&mut self, taken: &Taken<'_>) -> Result<(), StorageError> {
+        self.intake.tally.add(taken.tally);
+        self.intake.position = taken.position;
+        self.intake.entries += taken.entries.len() as u64;
+        if !taken.entries.is_empty() || !taken.rejects.is_empty() {
             let mut open = match self.open.take() {
                 Some(open) => open,
                 None => Open {
@@ -259,32 +297,25 @@ impl<'a> Collector<'a> {
                     entries: 0,
                 },
             };
-            open.heads.append_records(&sketched.entries)?;
-            open.bodies.append(&sketched.bodies)?;
-            if !sketched.texts.is_empty() {
+            open.heads.append_records(taken.entries)?;
+            open.bodies.append(taken.bodies)?;
+            if !taken.texts.is_empty() {
                 let mut texts = match open.texts.take() {
                     Some(texts) => texts,
                     None => self.create("texts")?,
                 };
-                texts.append(&sketched.texts)?;
+                texts.append(taken.texts)?;
                 open.texts = Some(texts);
             }
-            open.bytes += sketched.tally.bytes;
-            open.entries += sketched.entries.len() as u64;
-            for refused in rejects {
-                let place = if refused.is_line { "line" } else { "offset" };
-                let line = json!({
-                    "input": self.sources[source].name,
-                    place: refused.at,
-                    "reason": refused.code,
-                    "message": refused.message,
-                });
-                if open.rejects.is_none() {
-                    open.rejects = Some(self.create("rejects")?);
-                }
-                if let Some(rejects) = &mut open.rejects {
-                    rejects.append(format!("{line}\n").as_bytes())?;
-                }
+            open.bytes += taken.tally.bytes;
+            open.entries += taken.entries.len() as u64;
+            if !taken.rejects.is_empty() {
+                let mut rejects = match open.rejects.take() {
+                    Some(rejects) => rejects,
+                    None => self.create("rejects")?,
+                };
+                rejects.append(taken.rejects)?;
+                open.rejects = Some(rejects);
             }
             self.open = Some(open);
         }

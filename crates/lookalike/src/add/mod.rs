@@ -12,6 +12,8 @@
 
 pub mod tally;
 
+pub mod redraw;
+
 pub(crate) mod captures;
 pub(crate) mod contents;
 pub(crate) mod intake;
@@ -28,6 +30,12 @@ pub(crate) mod fault_tests;
 mod kill_tests;
 
 #[cfg(test)]
+mod redraw_tests;
+
+#[cfg(test)]
+mod weighted_tests;
+
+#[cfg(test)]
 mod same_tests;
 
 use std::num::NonZeroUsize;
@@ -37,9 +45,9 @@ use std::sync::Arc;
 use lookalike_core::recipe::{Recipe, RecipeId, SketchKind};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::blocks::{BlockWriter, FileKind};
+use crate::blocks::{BlockWriter, FileEntry, FileKind};
 use crate::clusters::policy::Policy;
-use crate::clusters::{self, ClusterOptions, PARTS, Writers};
+use crate::clusters::{self, ClusterOptions, Means, PARTS, Writers};
 use crate::collection::journal::{load_journal, remove_journal};
 use crate::collection::lock::Lock;
 use crate::collection::manifest::{self, Manifest, collect_garbage, commit};
@@ -48,8 +56,8 @@ use crate::collection::sketches::Sketches;
 use crate::collection::state::{
     Counts, State, StoredClustering, StoredReading, StoredRecipe, Sweep,
 };
-use crate::collection::{Collection, CollectionError, file_name};
-use crate::corpus::inputs::{Inputs, Source, SourceKind};
+use crate::collection::{Collection, CollectionError, file_name, postings_of};
+use crate::corpus::inputs::{Inputs, Source};
 use crate::corpus::options::ReadOptions;
 use crate::corpus::record::{Refused, Timestamp};
 use crate::pairs::count::{Counted, count};
@@ -58,11 +66,11 @@ use crate::pairs::judge::{Floor, Judging};
 use crate::pairs::postings::{PARTITIONS, Partitions, Postings, PostingsWriter, Sortable};
 use crate::parallel;
 use crate::storage::disk::Disk;
-use crate::storage::{Storage, StorageError};
+use crate::storage::{Stop, Storage, StorageError, go_on};
 use captures::Captures;
 use contents::Contents;
 use intake::{Collector, Intake};
-use segment::Files;
+use segment::{Files, LOOKUPS};
 use sketching::{Position, Reading};
 
 /// How a sweep is added.
@@ -86,6 +94,8 @@ pub struct AddOptions {
     pub memory: u64,
     /// Where what does not fit in memory goes; the collection's own folder for none.
     pub scratch: Option<PathBuf>,
+    /// By which another thread ends the work.
+    pub stop: Stop,
 }
 
 impl Default for AddOptions {
@@ -101,12 +111,24 @@ impl Default for AddOptions {
             threads: NonZeroUsize::MIN,
             memory: 256 << 20,
             scratch: None,
+            stop: Stop::default(),
         }
     }
 }
 
 /// The least memory that makes sense: buffers alone need some of it.
 pub const LEAST_MEMORY: u64 = 16 << 20;
+
+/// A quarter of the machine's memory: what may be used where nobody says how much.
+pub fn quarter_of_the_machine() -> u64 {
+    let facts = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = facts
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"));
+    let kilobytes = total.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+    let quarter: u64 = kilobytes.unwrap_or(4_u64 << 20) * 1024 / 4;
+    quarter.max(LEAST_MEMORY)
+}
 
 /// Something that happens while a sweep is added.
 #[derive(Debug)]
@@ -201,6 +223,15 @@ pub enum AddError {
     /// No document came of it: nothing was written.
     #[error("there are no documents in the input")]
     Nothing(Box<Counts>),
+    /// Numbers of documents have 32 bits.
+    #[error("{0} records are more than a collection holds, which is {MOST_RECORDS}")]
+    TooMany(u64),
+    /// What is made in one go cannot be added to what is there.
+    #[error("there is a collection already; this makes a new one")]
+    NotNew,
+    /// Somebody wanted it to end: nothing was written.
+    #[error("the work was stopped")]
+    Stopped,
     /// Too little memory was allowed.
     #[error("{given} bytes of memory are too few; this takes at least {least}")]
     Memory {
@@ -209,6 +240,28 @@ pub enum AddError {
         /// What it takes.
         least: u64,
     },
+}
+
+/// As many documents and records of a sweep as have a number: the last two stand for none.
+const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
+
+/// So many new records on top of so many documents must have numbers.
+pub(crate) fn check_numbers(documents: u32, records: u64) -> Result<(), AddError> {
+    let all = u64::from(documents) + records;
+    if all > MOST_RECORDS {
+        return Err(AddError::TooMany(all));
+    }
+    Ok(())
+}
+
+impl AddError {
+    /// What ended the work, if it was not the wish that it ends.
+    pub(crate) fn or_stopped(self, stop: &Stop) -> AddError {
+        match self {
+            AddError::Collection(_) if stop.is_stopped() => AddError::Stopped,
+            other => other,
+        }
+    }
 }
 
 impl From<StorageError> for AddError {
@@ -233,7 +286,7 @@ pub fn add(
     let is_new_folder = !folder.exists();
     let io = |error| StorageError::io(".", error);
     std::fs::create_dir_all(folder).map_err(io)?;
-    let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder));
+    let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder).stopped_by(&options.stop));
     let lock = Lock::acquire(folder)?;
     let added = match &options.scratch {
         None => add_in(folder, &storage, &*storage, inputs, options, watch),
@@ -245,12 +298,26 @@ pub fn add(
             let own = scratch.join(format!("lookalike-{name:016x}"));
             drop(std::fs::remove_dir_all(&own));
             std::fs::create_dir_all(&own).map_err(io)?;
-            let added = add_in(folder, &storage, &Disk::new(&own), inputs, options, watch);
+            let added = add_in(
+                folder,
+                &storage,
+                &Disk::new(&own).stopped_by(&options.stop),
+                inputs,
+                options,
+                watch,
+            );
             drop(std::fs::remove_dir_all(own));
             added
         }
     };
-    if let (true, Err(AddError::Nothing(_))) = (is_new_folder, &added) {
+    let added = added.map_err(|error| error.or_stopped(&options.stop));
+    // What was in memory comes no second time, so there is nothing to go on with.
+    let is_over = |error: &AddError| match error {
+        AddError::Nothing(_) => true,
+        AddError::Stopped => inputs.sources.iter().any(|source| source.held.is_some()),
+        _ => false,
+    };
+    if is_new_folder && added.as_ref().is_err_and(is_over) {
         drop(lock);
         drop(std::fs::remove_dir_all(folder));
     }
@@ -327,11 +394,13 @@ pub(crate) fn add_in(
         collect_garbage(&**storage)?;
         return Err(AddError::Nothing(Box::new(counts)));
     }
+    check_numbers(base, intake.entries)?;
 
     watch(Event::Phase(Phase::Copies));
     let files = Files {
         storage: &**storage,
         manifest: &manifest,
+        redrawn: None,
     };
     let verdicts = names::judge_names(
         &**storage,
@@ -365,40 +434,16 @@ pub(crate) fn add_in(
         return Err(AddError::Nothing(Box::new(counts)));
     }
     let documents = &written.files[0];
-    let mut new_files = segment::write_lookups(&files, documents, base, options.memory / 4)?;
+    let mut new_files =
+        segment::write_lookups(&files, &LOOKUPS, documents, base, options.memory / 4)?;
     counts.versions = segment::versions(&files, &new_files[1], &older)?;
     new_files.push(segment::write_sources(&files, &inputs.sources, folder)?);
     new_files.extend(written.files);
     let keeps_text = !texts.is_empty();
     new_files.extend(texts);
 
-    watch(Event::Phase(Phase::Sort));
-    let older_postings = match written.counts.distinct {
-        0 => Vec::new(),
-        _ => older_postings(&**storage, &manifest)?,
-    };
-    let sortable = partitions.finish()?;
-    let mut groups = Groups::new(scratch, base, options.memory / 6);
-    let postings = PostingsWriter::new(files.create("postings", FileKind::Fingerprints)?);
-    let (postings, fences) = sort(&sortable, postings, &mut groups, &older_postings, options)?;
-    sortable.remove()?;
-    let mut fence_file = files.create("fences", FileKind::Lookup)?;
-    fence_file.append(&fences)?;
-    new_files.push(postings);
-    new_files.push(fence_file.finish()?);
-    counts.groups = groups.sizes.groups;
-    counts.memberships = groups.sizes.memberships;
-    let mut scratch_len = sortable.spilled_len;
-    drop(sortable);
-
-    watch(Event::Phase(Phase::Pairs));
-    let mut pairs = files.create("pairs", FileKind::Pairs)?;
-    for file in new_files {
-        manifest.add_file(file);
-    }
-    let generation = manifest.generation();
-    manifest.state.sweeps.push(Sweep {
-        generation,
+    let sweep = Sweep {
+        generation: manifest.generation(),
         base,
         documents: written.documents,
         blanks: written.blanks,
@@ -406,49 +451,144 @@ pub(crate) fn add_in(
         reading: StoredReading::new(&options.reading),
         mimes: written.mimes,
         keeps_text,
-        counts: Counts::default(),
-    });
-    // Of sketches that nobody has anything in common with, none is read.
-    let sketches = match groups.sizes.groups {
-        0 => None,
-        _ => Some(sketches_of(folder, storage, &manifest, options)?),
+        redrawn: None,
+        counts,
     };
-    let mut counted = Counted::default();
-    if let Some(sketches) = &sketches {
-        let judging = Judging::new(sketches, recipe.sketch, manifest.state.floor);
-        counted = count(scratch, &mut groups, &judging, options.threads, |pair| {
-            pairs.append_record(*pair)
-        })?;
-    }
-    groups.remove()?;
-    drop(groups);
-    manifest.add_file(pairs.finish()?);
-    counts.pairs = counted.pairs;
-    counts.pairs_set_aside = counted.set_aside;
-    counts.common = counted.common;
-    counts.common_from = if counted.common > 0 {
-        counted.cap as u64 + 1
-    } else {
-        0
+    let work = Work {
+        folder,
+        storage,
+        scratch,
+        options,
     };
-    scratch_len += counted.scratch;
-    if let Some(sweep) = manifest.state.sweeps.last_mut() {
-        sweep.counts = counts.clone();
-    }
+    let counted = work.sort_and_count(&mut manifest, partitions, sweep, new_files, watch)?;
 
     watch(Event::Phase(Phase::Clusters));
     // Without a new document the clusters are what they were.
     if written.documents > 0 {
-        cluster_anew(folder, storage, &mut manifest, sketches, options)?;
+        cluster_anew(
+            folder,
+            storage,
+            &mut manifest,
+            counted.sketches,
+            &inputs.sources,
+            options,
+        )?;
     }
     commit(&**storage, &manifest)?;
     Ok(Report {
-        counts,
+        counts: counted.counts,
         added: u64::from(written.documents),
-        scratch: scratch_len,
+        scratch: counted.scratch,
         clusterings: manifest.state.clusterings,
         rejects,
     })
+}
+
+/// What the last phases of a sweep work with.
+pub(crate) struct Work<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) storage: &'a Arc<dyn Storage>,
+    pub(crate) scratch: &'a dyn Storage,
+    pub(crate) options: &'a AddOptions,
+}
+
+/// What became of a sweep that was sorted and counted.
+pub(crate) struct SortedAndCounted {
+    /// Of all documents, if they were needed.
+    pub(crate) sketches: Option<Sketches>,
+    pub(crate) counts: Counts,
+    /// Bytes written to scratch.
+    pub(crate) scratch: u64,
+}
+
+impl Work<'_> {
+    /// Sorts the postings of a sweep, whose other files are written, and counts its pairs.
+    /// It is then the last sweep of the manifest.
+    pub(crate) fn sort_and_count(
+        &self,
+        manifest: &mut Manifest<State>,
+        partitions: Partitions<'_>,
+        mut sweep: Sweep,
+        new_files: Vec<FileEntry>,
+        watch: &mut dyn FnMut(Event<'_>),
+    ) -> Result<SortedAndCounted, StorageError> {
+        let Work {
+            folder,
+            storage,
+            scratch,
+            options,
+        } = *self;
+        let mut counts = std::mem::take(&mut sweep.counts);
+        watch(Event::Phase(Phase::Sort));
+        let older_postings = match counts.distinct {
+            0 => Vec::new(),
+            _ => postings_of(&**storage, manifest)?,
+        };
+        let files = Files {
+            storage: &**storage,
+            manifest,
+            redrawn: sweep.redrawn,
+        };
+        let sortable = partitions.finish()?;
+        let mut groups = Groups::new(scratch, sweep.base, options.memory / 6);
+        let postings = PostingsWriter::new(files.create("postings", FileKind::Fingerprints)?);
+        let (postings, fences) = sort(
+            &**storage,
+            &sortable,
+            postings,
+            &mut groups,
+            &older_postings,
+            options,
+        )?;
+        sortable.remove()?;
+        let mut fence_file = files.create("fences", FileKind::Lookup)?;
+        fence_file.append(&fences)?;
+        let fence_file = fence_file.finish()?;
+        counts.groups = groups.sizes.groups;
+        counts.memberships = groups.sizes.memberships;
+        let mut scratch_len = sortable.spilled_len;
+        drop(sortable);
+
+        watch(Event::Phase(Phase::Pairs));
+        let mut pairs = files.create("pairs", FileKind::Pairs)?;
+        for file in new_files.into_iter().chain([postings, fence_file]) {
+            manifest.add_file(file);
+        }
+        manifest.state.sweeps.push(sweep);
+        // Of sketches that nobody has anything in common with, none is read.
+        let sketches = match groups.sizes.groups {
+            0 => None,
+            _ => Some(sketches_of(folder, storage, manifest, options)?),
+        };
+        let mut counted = Counted::default();
+        if let Some(sketches) = &sketches {
+            let judging = Judging::new(sketches, options.recipe.sketch, manifest.state.floor);
+            counted = count(scratch, &mut groups, &judging, options.threads, |pair| {
+                go_on(&**storage)?;
+                pairs.append_record(*pair)
+            })?;
+        }
+        groups.remove()?;
+        drop(groups);
+        manifest.add_file(pairs.finish()?);
+        counts.pairs = counted.pairs;
+        counts.pairs_set_aside = counted.set_aside;
+        counts.common = counted.common;
+        counts.common_from = if counted.common > 0 {
+            counted.cap as u64 + 1
+        } else {
+            0
+        };
+        scratch_len += counted.scratch;
+        if let Some(sweep) = manifest.state.sweeps.last_mut() {
+            sweep.counts = counts.clone();
+        }
+        Ok(SortedAndCounted {
+            sketches,
+            counts,
+            scratch: scratch_len,
+        })
+    }
 }
 
 /// The sketches of all documents, those of a sweep being added too, ready to be judged by.
@@ -468,11 +608,12 @@ fn sketches_of(
 }
 
 /// Makes every clustering that the collection has again, or its first.
-fn cluster_anew(
+pub(crate) fn cluster_anew(
     folder: &Path,
     storage: &Arc<dyn Storage>,
     manifest: &mut Manifest<State>,
     sketches: Option<Sketches>,
+    sources: &[Source],
     options: &AddOptions,
 ) -> Result<(), StorageError> {
     let clusterings = manifest.state.clusterings.iter();
@@ -481,6 +622,7 @@ fn cluster_anew(
         policies.push(options.policy);
     }
     let collection = Collection::open_as(folder, Arc::clone(storage), manifest.clone())?;
+    let collection = collection.holding(sources);
     let sketches = if let Some(sketches) = sketches {
         sketches
     } else {
@@ -495,10 +637,10 @@ fn cluster_anew(
         &policies,
         Kept::None,
         &sketches,
-        &ClusterOptions {
+        Means::here(&ClusterOptions {
             threads: options.threads,
             memory: options.memory,
-        },
+        }),
     )
 }
 
@@ -557,6 +699,7 @@ fn sketch(
                 refused,
             });
         }
+        go_on(storage)?;
         collector.take(position, source, &sketched)?;
         if source != current {
             behind += inputs.sources[current].len;
@@ -579,8 +722,8 @@ fn known_intake(
     inputs: &Inputs,
     command: u64,
 ) -> Result<Option<Intake>, StorageError> {
-    // What comes through a pipe the second time may be anything.
-    let is_repeatable = |source: &Source| source.kind != SourceKind::Stdin;
+    // What comes through a pipe, or is in memory, the second time may be anything.
+    let is_repeatable = |source: &Source| source.kind.is_file();
     if !inputs.sources.iter().all(is_repeatable) {
         return Ok(None);
     }
@@ -599,7 +742,7 @@ fn known_intake(
     }
 }
 
-fn counts_of(intake: &Intake, inputs: &Inputs) -> Counts {
+pub(crate) fn counts_of(intake: &Intake, inputs: &Inputs) -> Counts {
     let mut tally = intake.tally.clone();
     for (_, refused) in &inputs.refused {
         tally.refuse(refused);
@@ -617,7 +760,7 @@ fn counts_of(intake: &Intake, inputs: &Inputs) -> Counts {
     }
 }
 
-fn take_over(counts: &mut Counts, written: &Counts) {
+pub(crate) fn take_over(counts: &mut Counts, written: &Counts) {
     for (reason, count) in &written.skipped {
         *counts.skipped.entry(reason.clone()).or_insert(0) += count;
     }
@@ -632,27 +775,18 @@ fn take_over(counts: &mut Counts, written: &Counts) {
     counts.postings = written.postings;
 }
 
-fn older_postings(
+/// Postings that one thread sorts in a few hundredths of a second. A partition of so few is
+/// done before another thread has woken up for it.
+const FEW: u64 = 1 << 20;
+
+pub(crate) fn sort(
     storage: &dyn Storage,
-    manifest: &Manifest<State>,
-) -> Result<Vec<Postings>, StorageError> {
-    let open = |sweep: &Sweep| {
-        let file = |what| manifest.file(&file_name(what, sweep.generation));
-        Postings::open(storage, file("postings")?, file("fences")?)
-    };
-    manifest.state.sweeps.iter().map(open).collect()
-}
-
-/// Postings that one thread sorts in a few milliseconds.
-const FEW: u64 = 1 << 16;
-
-fn sort(
     sortable: &Sortable<'_>,
     mut postings: PostingsWriter,
     groups: &mut Groups<'_>,
     older: &[Postings],
     options: &AddOptions,
-) -> Result<(crate::blocks::FileEntry, Vec<u8>), StorageError> {
+) -> Result<(FileEntry, Vec<u8>), StorageError> {
     let mut older: Vec<_> = older.iter().map(Postings::by_bucket).collect();
     // Waking threads for so little takes longer than the work.
     let threads = match sortable.len() {
@@ -665,6 +799,7 @@ fn sort(
         || (),
         |(), partition| sortable.sort(partition),
         |partition, sorted| {
+            go_on(storage)?;
             postings.partition(&sorted)?;
             groups.partition(partition, &sorted, &mut older)
         },
@@ -674,7 +809,7 @@ fn sort(
 
 /// Bytes on their way to a thread: enough that it never waits, few enough that they are
 /// still in the processor's cache when it comes to them.
-const IN_FLIGHT: u64 = 8 << 20;
+pub(crate) const IN_FLIGHT: u64 = 8 << 20;
 
 /// What becomes of the clusterings that a collection has when others are made.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -693,7 +828,7 @@ pub(crate) fn cluster_all(
     policies: &[Policy],
     kept: Kept,
     sketches: &Sketches,
-    options: &ClusterOptions,
+    means: Means<'_>,
 ) -> Result<(), StorageError> {
     let storage = &**collection.storage();
     let generation = manifest.generation();
@@ -711,7 +846,7 @@ pub(crate) fn cluster_all(
             roster: roster?,
             quality: quality?,
         };
-        let one = clusters::cluster(collection, sketches, recipe, policy, options, writers)?;
+        let one = clusters::cluster(collection, sketches, recipe, policy, means, writers)?;
         exact.extend(one.exact);
         let stored = StoredClustering {
             policy: *policy,

@@ -215,6 +215,56 @@ pub(crate) fn judge_names(
     Ok(verdicts)
 }
 
+/// The same for documents that are there already and were sketched again: which are copies
+/// now. `each` calls with every one of them, in order; it is called once a pass.
+pub(crate) fn judge_again(
+    documents: u32,
+    each: impl Fn(&mut dyn FnMut(u32, &Entry)) -> Result<(), StorageError>,
+    budget: u64,
+) -> Result<Verdicts, StorageError> {
+    let mut verdicts = Verdicts::new(documents as usize, false);
+    let per_pass = (budget / NAMED_LEN).max(1 << 4);
+    let passes = u64::from(documents).div_ceil(per_pass).max(1);
+    let bits = passes.next_power_of_two().trailing_zeros();
+    for pass in 0..1_u64 << bits {
+        let (mut named, mut revisits) = (Vec::new(), Vec::new());
+        each(&mut |doc, entry| {
+            let part = entry.sketch_name.checked_shr(128 - bits).unwrap_or(0);
+            if part != u128::from(pass) {
+                return;
+            }
+            // They are documents already: none is a capture of another, whatever it goes by.
+            let mut name = name_of(entry, Target::New(doc), false);
+            name.key = u64::from(doc);
+            if entry.has(Flag::Revisit) {
+                revisits.push(name);
+            } else {
+                named.push(name);
+            }
+        })?;
+        named.sort_unstable();
+        for class in named.chunk_by(|x, y| x.sketch == y.sketch) {
+            judge_class(class, &mut verdicts);
+        }
+        for revisit in revisits {
+            // What it revisits has its tokens, and so its sketch.
+            let from = named.partition_point(|one| one.sketch < revisit.sketch);
+            let class = named[from..].iter();
+            let class = class.take_while(|one| one.sketch == revisit.sketch);
+            if let (Some(first), Target::New(doc)) = (class.min_by_key(|one| one.who), revisit.who)
+            {
+                let copy = CopyOf {
+                    grade: Grade::Identical,
+                    first: first.who,
+                    has_tokens_of_first: first.tokens == revisit.tokens,
+                };
+                verdicts.set(doc, What::Copy(copy));
+            }
+        }
+    }
+    Ok(verdicts)
+}
+
 fn name_of(entry: &Entry, who: Target, has_text: bool) -> Named {
     Named {
         sketch: entry.sketch_name,

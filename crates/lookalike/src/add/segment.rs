@@ -20,7 +20,7 @@ use crate::collection::lookup::write_lookup;
 use crate::collection::manifest::Manifest;
 use crate::collection::segment::{Segment, StoredSource};
 use crate::collection::sketches::STRIDE;
-use crate::collection::state::{Counts, MOST_MIMES, State};
+use crate::collection::state::{Counts, MOST_MIMES, Redrawn, State};
 use crate::corpus::inputs::Source;
 use crate::pairs::postings::{Partitions, key};
 use crate::storage::{Storage, StorageError};
@@ -30,11 +30,16 @@ use lookalike_core::recipe::SketchKind;
 pub(crate) struct Files<'a> {
     pub(crate) storage: &'a dyn Storage,
     pub(crate) manifest: &'a Manifest<State>,
+    /// Which of the sweeps that are drawn again; `None` for one that is added.
+    pub(crate) redrawn: Option<Redrawn>,
 }
 
 impl Files<'_> {
     pub(crate) fn create(&self, what: &str, kind: FileKind) -> Result<BlockWriter, StorageError> {
-        let name = file_name(what, self.manifest.generation());
+        let name = match self.redrawn {
+            None => file_name(what, self.manifest.generation()),
+            Some(redrawn) => redrawn.file_name(what),
+        };
         BlockWriter::create(self.storage, &name, kind, self.manifest.file_id(&name))
     }
 }
@@ -201,7 +206,7 @@ pub(crate) fn write_documents(
                 }
             }
             What::Copy(copy) => {
-                mark_copy(&mut entry, &copy, &numbers, &mut counts);
+                mark_copy(&mut entry, &copy, numbers.doc(copy.first), &mut counts);
                 if entry.has(Flag::Revisit) {
                     revisits.push((next, copy.first));
                 }
@@ -246,8 +251,8 @@ pub(crate) fn write_documents(
     })
 }
 
-/// Notes and counts how a document is a copy.
-fn mark_copy(entry: &mut Entry, copy: &CopyOf, numbers: &Numbers, counts: &mut Counts) {
+/// Notes and counts how a document is a copy, and of which.
+pub(crate) fn mark_copy(entry: &mut Entry, copy: &CopyOf, first: u32, counts: &mut Counts) {
     let counted = match copy.grade {
         Grade::Identical => &mut counts.identical,
         Grade::Lexical => &mut counts.lexical,
@@ -255,7 +260,7 @@ fn mark_copy(entry: &mut Entry, copy: &CopyOf, numbers: &Numbers, counts: &mut C
     };
     *counted += 1;
     entry.grade = copy.grade as u8;
-    entry.copy_of = numbers.doc(copy.first);
+    entry.copy_of = first;
     if !copy.has_tokens_of_first {
         entry.set(Flag::Apart);
     }
@@ -264,7 +269,7 @@ fn mark_copy(entry: &mut Entry, copy: &CopyOf, numbers: &Numbers, counts: &mut C
 /// A bit of a document's number is used to mark the first of a group.
 pub(crate) const MOST_DOCUMENTS: u32 = 1 << 31;
 
-fn too_many() -> std::io::Error {
+pub(crate) fn too_many() -> std::io::Error {
     std::io::Error::other("a collection holds at most 2,147,483,648 documents")
 }
 
@@ -321,17 +326,17 @@ fn fill_in(
     Ok(finished)
 }
 
-/// Writes the names, keys, payloads and contents of the new documents, to be looked up.
+/// Writes some of the [`LOOKUPS`]: the names, keys, payloads and contents of documents.
 pub(crate) fn write_lookups(
     files: &Files<'_>,
+    which: &[&str],
     documents: &FileEntry,
     base: u32,
     budget: u64,
 ) -> Result<Vec<FileEntry>, StorageError> {
     let reader = BlockReader::open(files.storage, documents)?;
     let count = reader.record_count::<Entry>()?;
-    let mut written = Vec::new();
-    for what in ["names", "keys", "payloads", "contents"] {
+    let write = |what: &str| {
         let field = |entry: &Entry| match what {
             "names" => Some((entry.sketch_name >> 64) as u64),
             "keys" => Some(entry.key),
@@ -341,7 +346,7 @@ pub(crate) fn write_lookups(
             _ => Some(content_name(entry.bytes_name, entry.way)),
         };
         let file = files.create(what, FileKind::Lookup)?;
-        written.push(write_lookup(file, count, budget, |each| {
+        write_lookup(file, count, budget, |each| {
             let mut stream = reader.all_records::<Entry>(8)?;
             let mut doc = base;
             while let Some(entry) = stream.next_record()? {
@@ -351,10 +356,13 @@ pub(crate) fn write_lookups(
                 doc += 1;
             }
             Ok(())
-        })?);
-    }
-    Ok(written)
+        })
+    };
+    which.iter().map(|what| write(what)).collect()
 }
+
+/// All that documents are looked up by.
+pub(crate) const LOOKUPS: [&str; 4] = ["names", "keys", "payloads", "contents"];
 
 /// Writes down the sources.
 pub(crate) fn write_sources(

@@ -18,7 +18,6 @@ use std::thread;
 use lookalike_core::recipe::{Recipe, SketchKind};
 use lookalike_core::sketch::{Kept, Sketch};
 use lookalike_core::sketcher::Sketcher;
-use serde_json::json;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128};
 
 use super::contents::Contents;
@@ -31,7 +30,7 @@ use crate::corpus::batch::Batch;
 use crate::corpus::document::Document;
 use crate::corpus::inputs::Source;
 use crate::corpus::options::ReadOptions;
-use crate::corpus::read::read_source;
+use crate::corpus::read::{SourceError, read_source};
 use crate::corpus::record::{Body, Kind, Record, Refused};
 use crate::corpus::unusable::Unusable;
 use crate::storage::StorageError;
@@ -56,7 +55,7 @@ pub(crate) struct Sketched {
 pub(crate) const FEATURES: u64 = 1 << 63;
 
 /// Bytes for documents that may come again: some four thousand.
-const RECENT: u64 = 10 << 20;
+pub(crate) const RECENT: u64 = 10 << 20;
 
 /// Where the reading stands: so many batches of a source are done, and all sources
 /// before it.
@@ -216,17 +215,20 @@ fn read_all(
         if is_over {
             return;
         }
-        let refused = read.err().map(|error| {
-            use std::error::Error;
-            let why = error.source().map_or_else(String::new, ToString::to_string);
-            Refused::rejected(0, "unreadable", why)
-        });
+        let refused = read.err().map(|error| unreadable(&error));
         // The end is a piece of its own, after all batches, and the error is part of it.
         if to_workers.send((sent, index, Work::End(refused))).is_err() {
             return;
         }
         sent += 1;
     }
+}
+
+/// A source that cannot be read, or no further.
+fn unreadable(error: &SourceError) -> Refused {
+    use std::error::Error;
+    let why = error.source().map_or_else(String::new, ToString::to_string);
+    Refused::rejected(0, "unreadable", why)
 }
 
 /// What a batch takes up while it is worked on: itself, and what is made of it.
@@ -258,7 +260,11 @@ fn sketch_batches(
         };
         let done = match work {
             Work::Batch(batch) => {
-                let sketched = worker.sketch(source, &batch).map(Piece::Batch);
+                let name = (
+                    u32::try_from(source).unwrap_or(u32::MAX),
+                    reading.sources[source].name.as_str(),
+                );
+                let sketched = worker.sketch(name, &batch).map(Piece::Batch);
                 (number, source, cost(reading, &batch), sketched)
             }
             Work::End(None) => (number, source, 0, Ok(Piece::Last(Sketched::default()))),
@@ -276,6 +282,13 @@ fn sketch_batches(
 }
 
 impl Sketched {
+    /// Nothing but a source that cannot be read, or no further.
+    pub(crate) fn unreadable(error: &SourceError) -> Sketched {
+        let mut sketched = Sketched::default();
+        sketched.refuse(unreadable(error));
+        sketched
+    }
+
     /// Adds an entry; its samples are there already.
     fn push(&mut self, entry: Entry, strings: [Option<&str>; 3]) {
         for text in strings.into_iter().flatten() {
@@ -293,7 +306,6 @@ impl Sketched {
 /// Makes entries of records.
 pub(crate) struct Worker<'a> {
     options: &'a ReadOptions,
-    sources: &'a [Source],
     recent: &'a Recent,
     contents: &'a Contents,
     way: Way,
@@ -307,7 +319,6 @@ impl<'a> Worker<'a> {
     fn new(reading: &Reading<'a>, recent: &'a Recent) -> Worker<'a> {
         Worker {
             options: reading.options,
-            sources: reading.sources,
             recent,
             contents: reading.contents,
             way: Way::new(reading.options),
@@ -317,7 +328,30 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn sketch(&mut self, source: usize, batch: &Batch) -> Result<Sketched, StorageError> {
+    /// One that works without others, and keeps no texts.
+    pub(crate) fn alone(
+        options: &'a ReadOptions,
+        recipe: &'a Recipe,
+        recent: &'a Recent,
+        contents: &'a Contents,
+    ) -> Worker<'a> {
+        Worker {
+            options,
+            recent,
+            contents,
+            way: Way::new(options),
+            recipe,
+            sketcher: None,
+            keeps_text: false,
+        }
+    }
+
+    /// Makes entries of a batch of a source, which goes by its number and its name.
+    pub(crate) fn sketch(
+        &mut self,
+        source: (u32, &str),
+        batch: &Batch,
+    ) -> Result<Sketched, StorageError> {
         let mut out = Sketched {
             position: batch.position(),
             ..Sketched::default()
@@ -363,12 +397,12 @@ impl<'a> Worker<'a> {
     fn keep(&self, document: &Document<'_>, texts: &mut Vec<u8>) -> u64 {
         let before = texts.len();
         let mut of_features = 0;
-        match document.features() {
+        match document.features_json() {
             _ if !self.keeps_text => {}
             None => texts.extend_from_slice(document.text().as_bytes()),
             Some(list) => {
                 of_features = FEATURES;
-                texts.extend_from_slice(json!(list).to_string().as_bytes());
+                texts.extend_from_slice(list.as_bytes());
             }
         }
         (texts.len() - before) as u64 | of_features
@@ -382,6 +416,7 @@ impl<'a> Worker<'a> {
         text_len: &mut u64,
     ) -> Result<Known, Unusable> {
         let document = record.document(self.options)?;
+        document.check(self.recipe)?;
         let sketcher = self
             .sketcher
             .get_or_insert_with(|| Sketcher::new(self.recipe));
@@ -411,14 +446,14 @@ impl<'a> Worker<'a> {
 
     fn record(
         &mut self,
-        source: usize,
+        (source, name): (u32, &str),
         record: &Record<'_>,
         out: &mut Sketched,
     ) -> Result<(), StorageError> {
         let mut entry = Entry {
-            key: key(record, &self.sources[source].name, self.options.by_place),
+            key: key(record, name, self.options.by_place),
             offset: record.offset.0,
-            source: u32::try_from(source).unwrap_or(u32::MAX),
+            source,
             ..Entry::default()
         };
         let (id, url) = (record.id.as_deref(), record.url.as_deref());
@@ -458,16 +493,16 @@ impl<'a> Worker<'a> {
                 refused.is_rejected = why.is_rejected();
                 refused
             };
-            let (body_len, name) = body_name(&record.body);
+            let (body_len, bytes_name) = body_name(&record.body);
             entry.way = self.way.of(&record.body);
-            let key = (name, entry.way);
+            let key = (bytes_name, entry.way);
             let known = match self.known(record, key, &mut out.texts, &mut entry.strings)? {
                 Ok(known) => known,
                 Err(why) => {
                     out.refuse(refused(&why));
                     // That a page was there without a word is known all the same.
                     if matches!(why, Unusable::NoTokens) && url.is_some() {
-                        (entry.body_len, entry.bytes_name) = (body_len, name);
+                        (entry.body_len, entry.bytes_name) = (body_len, bytes_name);
                         entry.set(Flag::Short);
                         out.push(entry, [id, url, Some(mime)]);
                     }
@@ -484,7 +519,7 @@ impl<'a> Worker<'a> {
                 out.tally.repaired += 1;
             }
             entry.body_len = body_len;
-            entry.bytes_name = name;
+            entry.bytes_name = bytes_name;
             entry.tokens_name = known.tokens_name;
             entry.tokens = known.tokens;
             if let Body::Bytes {
@@ -533,6 +568,7 @@ impl Way {
         let way = match body {
             Body::Text(_) => self.0,
             Body::Features(_) => self.0 ^ 1,
+            Body::Weighted(_) => self.0 ^ 6,
             Body::Revisit { .. } => 0,
             Body::Bytes { kind, charset, .. } => {
                 let charset = charset.as_deref().unwrap_or_default();
@@ -603,6 +639,17 @@ pub(crate) fn body_name(body: &Body<'_>) -> (u64, u128) {
                 hasher.update(&(feature.len() as u64).to_le_bytes());
                 hasher.update(feature.as_bytes());
                 len += feature.len() as u64;
+            }
+            (len, half(hasher.finalize()))
+        }
+        Body::Weighted(features) => {
+            let mut hasher = blake3::Hasher::new();
+            let mut len = 0;
+            for (feature, weight) in features {
+                hasher.update(&(feature.len() as u64).to_le_bytes());
+                hasher.update(feature.as_bytes());
+                hasher.update(&weight.to_le_bytes());
+                len += feature.len() as u64 + 8;
             }
             (len, half(hasher.finalize()))
         }

@@ -25,6 +25,7 @@ mod star;
 mod recluster;
 
 pub use recluster::recluster;
+pub(crate) use recluster::recluster_holding;
 
 use std::num::NonZeroUsize;
 
@@ -42,7 +43,7 @@ use crate::pairs::{Basis, Measure, Pair, Side};
 use crate::storage::StorageError;
 use policy::{Link, Policy, Verify};
 use table::{Mark, Member, Quality};
-use truth::{Truth, exact_pair};
+use truth::{Told, Truth};
 
 /// What a clustering is made with.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,24 @@ pub struct ClusterOptions {
     pub threads: NonZeroUsize,
     /// Bytes of memory.
     pub memory: u64,
+}
+
+/// How a clustering comes by what is true.
+#[derive(Clone, Copy)]
+pub(crate) struct Means<'a> {
+    pub(crate) options: &'a ClusterOptions,
+    /// Who is asked, if nothing is read again here.
+    pub(crate) told: Option<&'a Told>,
+}
+
+impl<'a> Means<'a> {
+    /// By reading again.
+    pub(crate) fn here(options: &'a ClusterOptions) -> Means<'a> {
+        Means {
+            options,
+            told: None,
+        }
+    }
 }
 
 /// A clustering as it is made.
@@ -76,10 +95,10 @@ pub(crate) fn cluster(
     sketches: &Sketches,
     recipe: &Recipe,
     policy: &Policy,
-    options: &ClusterOptions,
+    means: Means<'_>,
     writers: Writers,
 ) -> Result<Made, StorageError> {
-    let mut run = Run::new(collection, sketches, recipe, policy, options)?;
+    let mut run = Run::new(collection, sketches, recipe, policy, means)?;
     run.join()?;
     if policy.link == Link::Star {
         run.split_into_stars()?;
@@ -109,8 +128,9 @@ impl<'a> Run<'a> {
         sketches: &'a Sketches,
         recipe: &'a Recipe,
         policy: &'a Policy,
-        options: &ClusterOptions,
+        means: Means<'a>,
     ) -> Result<Run<'a>, StorageError> {
+        let Means { options, told } = means;
         let documents = collection.documents();
         let mut exact = HashMap::new();
         collection.each_exact(|pair| {
@@ -121,7 +141,8 @@ impl<'a> Run<'a> {
             policy,
             kind: recipe.sketch,
             sketches,
-            truth: Truth::new(collection, recipe, options.threads, options.memory / 4),
+            truth: Truth::new(collection, recipe, options.threads, options.memory / 4)
+                .told_by(told),
             documents,
             sets: DisjointSets::new(documents),
             exact,
@@ -224,7 +245,7 @@ impl<'a> Run<'a> {
                     continue;
                 }
                 let known = exact.get(&(pair.a, pair.b)).copied();
-                let known = known.or_else(|| exact_pair(pair.a, pair.b, &full));
+                let known = known.or_else(|| full.pair(pair.a, pair.b));
                 let decided = if let Some(known) = known {
                     summary.verified += 1;
                     exact.insert((pair.a, pair.b), known);

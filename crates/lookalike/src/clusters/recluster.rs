@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use lookalike_core::recipe::{Recipe, SketchKind};
 
-use super::ClusterOptions;
 use super::policy::Policy;
+use super::{ClusterOptions, Means};
 use crate::add::{AddError, Kept, cluster_all};
 use crate::blocks::{BlockWriter, FileKind};
 use crate::collection::lock::Lock;
 use crate::collection::manifest::{Manifest, collect_garbage, commit};
 use crate::collection::state::{State, StoredClustering};
 use crate::collection::{Collection, file_name};
+use crate::corpus::inputs::Source;
 use crate::pairs::count::count;
 use crate::pairs::groups::Groups;
 use crate::pairs::judge::{Floor, Judging};
@@ -30,6 +31,17 @@ pub fn recluster(
     policy: &Policy,
     options: &ClusterOptions,
 ) -> Result<StoredClustering, AddError> {
+    recluster_holding(folder, recipe, policy, options, &[])
+}
+
+/// The same with the sources of the last sweep at hand, of which some may be in memory.
+pub(crate) fn recluster_holding(
+    folder: &Path,
+    recipe: &Recipe,
+    policy: &Policy,
+    options: &ClusterOptions,
+    sources: &[Source],
+) -> Result<StoredClustering, AddError> {
     Collection::open(folder)?;
     let _lock = Lock::acquire(folder)?;
     let collection = Collection::open(folder)?;
@@ -44,6 +56,7 @@ pub fn recluster(
         recount(&collection, &mut manifest, recipe, floor, options)?;
         Collection::open_as(folder, storage.clone(), manifest.clone())?
     };
+    let collection = collection.holding(sources);
     let mut sketches = collection.sketches()?;
     sketches.load_if_small(options.memory / 3)?;
     cluster_all(
@@ -53,7 +66,7 @@ pub fn recluster(
         std::slice::from_ref(policy),
         Kept::Others,
         &sketches,
-        options,
+        Means::here(options),
     )?;
     commit(&*storage, &manifest)?;
     let made = manifest

@@ -8,7 +8,7 @@
 use hashbrown::HashMap;
 
 use super::policy::Verify;
-use super::truth::{Sets, exact_pair};
+use super::truth::Sets;
 use super::{Run, Side};
 use crate::pairs::{Basis, Pair};
 use crate::storage::StorageError;
@@ -59,7 +59,7 @@ impl Run<'_> {
     fn stars_of(
         &mut self,
         mut left: Vec<u32>,
-        full: Option<&Sets>,
+        full: Option<&Sets<'_>>,
         stars: &mut HashMap<u32, u32>,
     ) -> Result<(), StorageError> {
         let mut buffers = [Vec::new(), Vec::new()];
@@ -104,7 +104,7 @@ impl Run<'_> {
         &mut self,
         centre: u32,
         others: &[u32],
-        full: Option<&Sets>,
+        full: Option<&Sets<'_>>,
     ) -> Result<(), StorageError> {
         let exact = &mut self.exact;
         let mut keep = |pair: &Pair| {
@@ -113,7 +113,7 @@ impl Run<'_> {
         match full {
             Some(full) => {
                 for &other in others {
-                    let pair = exact_pair(centre.max(other), centre.min(other), full);
+                    let pair = full.pair(centre.max(other), centre.min(other));
                     pair.iter().for_each(&mut keep);
                 }
                 Ok(())

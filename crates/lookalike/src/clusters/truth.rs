@@ -8,8 +8,9 @@
 //!
 //! A document whose source is gone or changed has no true value; who needs one is told so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashMap;
 use lookalike_core::components::DisjointSets;
@@ -17,16 +18,111 @@ use lookalike_core::estimate::Overlap;
 use lookalike_core::recipe::Recipe;
 use lookalike_core::sketcher::Sketcher;
 use lookalike_core::spread::SpreadSort;
+use lookalike_core::weighted::WeightedSet;
 
 use crate::collection::Collection;
 use crate::collection::texts::{Task, tasks};
-use crate::pairs::{Basis, Pair};
+use crate::corpus::document::Document;
+use crate::pairs::Pair;
 use crate::parallel;
-use crate::storage::StorageError;
+use crate::storage::{StorageError, go_on};
 
 /// The fingerprints of all shingles of some documents, increasing; nothing for those that
 /// could not be read again.
-pub(crate) type Sets = HashMap<u32, Box<[u64]>>;
+pub(crate) type ReadSets = HashMap<u32, Shingles>;
+
+/// What true values come from.
+pub(crate) enum Sets<'a> {
+    /// What was read here.
+    Read(ReadSets),
+    /// What others read.
+    Told(&'a Told),
+}
+
+impl Sets<'_> {
+    /// The pair of two documents with all their shingles.
+    pub(crate) fn pair(&self, a: u32, b: u32) -> Option<Pair> {
+        match self {
+            Sets::Read(sets) => {
+                let overlap = sets.get(&a)?.overlap(sets.get(&b)?);
+                Some(Pair::of_overlap(a, b, overlap))
+            }
+            Sets::Told(told) => told.pair(a, b),
+        }
+    }
+}
+
+/// True pairs that others told, and those they have not been asked for yet.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// Nothing for a pair that cannot be told.
+    known: HashMap<(u32, u32), Option<Pair>>,
+    asked: Mutex<BTreeSet<(u32, u32)>>,
+}
+
+impl Told {
+    fn pair(&self, a: u32, b: u32) -> Option<Pair> {
+        self.want(a, b);
+        self.known.get(&(a, b)).copied().flatten()
+    }
+
+    /// A pair will be asked for.
+    fn want(&self, a: u32, b: u32) {
+        if !self.known.contains_key(&(a, b)) {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            asked.insert((a, b));
+        }
+    }
+
+    /// What was asked for since the last time.
+    pub(crate) fn asked(&self) -> Vec<(u32, u32)> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *asked).into_iter().collect()
+    }
+
+    /// Of pairs that were asked for those that can be told.
+    pub(crate) fn tell(&mut self, asked: &[(u32, u32)], told: &[Pair]) {
+        self.known.extend(asked.iter().map(|pair| (*pair, None)));
+        let told = told.iter().map(|pair| ((pair.a, pair.b), Some(*pair)));
+        self.known.extend(told);
+    }
+}
+
+/// All shingles of a document.
+#[derive(Debug)]
+pub(crate) enum Shingles {
+    /// Their fingerprints, increasing.
+    Set(Box<[u64]>),
+    /// Features with their weights.
+    Weighted(WeightedSet),
+}
+
+impl Shingles {
+    /// All shingles of a document by a sketcher's recipe; its name is the sketcher's then.
+    pub(crate) fn of(
+        document: &Document<'_>,
+        sketcher: &mut Sketcher,
+        sort: &mut SpreadSort,
+    ) -> Shingles {
+        if sketcher.recipe().sketch.is_weighted() {
+            return Shingles::Weighted(document.weighted_set(sketcher));
+        }
+        let mut all = Vec::new();
+        document.fingerprints(sketcher, &mut all);
+        let len = sort.sort_and_dedup(&mut all);
+        all.truncate(len);
+        Shingles::Set(all.into_boxed_slice())
+    }
+
+    /// What two documents of one recipe have in common.
+    pub(crate) fn overlap(&self, other: &Shingles) -> Overlap {
+        match (self, other) {
+            (Shingles::Set(a), Shingles::Set(b)) => Overlap::of_sorted(a, b),
+            (Shingles::Weighted(a), Shingles::Weighted(b)) => a.overlap(b).counts(),
+            _ => Overlap::default(),
+        }
+    }
+}
 
 /// Reads documents again.
 pub(crate) struct Truth<'a> {
@@ -34,6 +130,8 @@ pub(crate) struct Truth<'a> {
     recipe: &'a Recipe,
     threads: NonZeroUsize,
     budget: u64,
+    /// What others read, if nothing is read here.
+    told: Option<&'a Told>,
 }
 
 /// Pairs to be decided together.
@@ -57,7 +155,13 @@ impl<'a> Truth<'a> {
             recipe,
             threads,
             budget,
+            told: None,
         }
+    }
+
+    /// The same, but nothing is read: others are asked.
+    pub(crate) fn told_by(self, told: Option<&'a Told>) -> Truth<'a> {
+        Truth { told, ..self }
     }
 
     /// Puts pairs into bundles that share no document. Within a bundle pairs keep their
@@ -106,6 +210,11 @@ impl<'a> Truth<'a> {
         }
         for bundle in &mut bundles {
             let wanted = bundle.pairs.iter().filter(|pair| wanted(pair));
+            let wanted = wanted.inspect(|pair| {
+                if let Some(told) = self.told {
+                    told.want(pair.a, pair.b);
+                }
+            });
             bundle.documents = wanted.flat_map(|pair| [pair.a, pair.b]).collect();
             bundle.documents.sort_unstable();
             bundle.documents.dedup();
@@ -154,7 +263,7 @@ impl<'a> Truth<'a> {
             docs.dedup();
             let sets = self.sets(&docs)?;
             for &other in now {
-                if let Some(pair) = exact_pair(one.max(other), one.min(other), &sets) {
+                if let Some(pair) = sets.pair(one.max(other), one.min(other)) {
                     each(&pair);
                 }
             }
@@ -164,15 +273,24 @@ impl<'a> Truth<'a> {
     }
 
     /// The fingerprints of documents, which must increase.
-    pub(crate) fn sets(&self, docs: &[u32]) -> Result<Sets, StorageError> {
+    pub(crate) fn sets(&self, docs: &[u32]) -> Result<Sets<'a>, StorageError> {
+        match self.told {
+            Some(told) => Ok(Sets::Told(told)),
+            None => self.read(docs).map(Sets::Read),
+        }
+    }
+
+    /// The same, read here.
+    pub(crate) fn read(&self, docs: &[u32]) -> Result<ReadSets, StorageError> {
         let tasks = tasks(self.collection, docs)?;
-        let mut sets = Sets::new();
+        let mut sets = HashMap::new();
         parallel::in_order(
             self.threads,
             tasks.len(),
             || (Sketcher::new(self.recipe), SpreadSort::default()),
             |(sketcher, sort), i| read_again(&tasks[i], sketcher, sort),
             |_, found| {
+                go_on(&**self.collection.storage())?;
                 sets.extend(found);
                 Ok(())
             },
@@ -182,7 +300,7 @@ impl<'a> Truth<'a> {
 }
 
 /// Documents with their fingerprints.
-type Found = Vec<(u32, Box<[u64]>)>;
+type Found = Vec<(u32, Shingles)>;
 
 fn read_again(
     task: &Task<'_>,
@@ -196,29 +314,12 @@ fn read_again(
         let Ok(again) = again else {
             return;
         };
-        let mut all = Vec::new();
-        again.document.fingerprints(sketcher, &mut all);
+        let all = Shingles::of(&again.document, sketcher, sort);
         // Another text than was sketched then tells nothing of it.
         if sketcher.tokens_name().0 != entry.tokens_name {
             return;
         }
-        sort.sort(&mut all);
-        all.dedup();
-        found.push((doc, all.into_boxed_slice()));
+        found.push((doc, all));
     })?;
     Ok(found)
-}
-
-/// The pair of two documents with all their shingles.
-pub(crate) fn exact_pair(a: u32, b: u32, sets: &Sets) -> Option<Pair> {
-    let overlap = Overlap::of_sorted(sets.get(&a)?, sets.get(&b)?);
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    Some(Pair {
-        a,
-        b,
-        common: count(overlap.common),
-        of_a: count(overlap.a),
-        of_b: count(overlap.b),
-        basis: Basis::Exact,
-    })
 }

@@ -8,7 +8,7 @@
 //!                 8 length of the text u64
 //!                16 where it begins in what the frame holds u32
 //!                20 kind u32: 0 no text of its own, 1 text, 2 features as a JSON
-//!                   array, 3 the text of another document
+//!                   array (of pairs where they have weights), 3 the text of another document
 //! ```
 //!
 //! A frame holds whole texts, of 64 KiB together at most; a longer text stands alone, in
@@ -156,8 +156,11 @@ impl Kept {
         let text = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
         let text = text.ok_or_else(no_text)?;
         if place.kind() == Some(TextKind::Features) {
+            if let Ok(list) = serde_json::from_str(text) {
+                return Ok(Document::of_features(list));
+            }
             let list = serde_json::from_str(text);
-            return Ok(Document::of_features(
+            return Ok(Document::of_weighted(
                 list.map_err(|_| wrong("features are none"))?,
             ));
         }

@@ -77,6 +77,15 @@ impl<T> Manifest<T> {
         }
     }
 
+    /// The generation after this one, whose documents are sketched by another recipe.
+    pub(crate) fn redrawn<U>(&self, recipe: &Recipe, state: U) -> Manifest<U> {
+        Manifest {
+            recipe: recipe.to_string(),
+            recipe_id: recipe.id().0,
+            ..self.next(state)
+        }
+    }
+
     /// The same with another state.
     fn with<U>(&self, state: U) -> Manifest<U> {
         Manifest {

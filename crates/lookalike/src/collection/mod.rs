@@ -46,6 +46,7 @@ pub mod texts;
 
 pub mod raw;
 
+pub(crate) use open::postings_of;
 pub use open::{Collection, Pairs};
 
 #[cfg(test)]
@@ -66,6 +67,9 @@ pub enum CollectionError {
     /// The folder holds no manifest.
     #[error("it is not a collection: it has no manifest")]
     NotACollection,
+    /// It is a filter's, and has features alone.
+    #[error("it was made with --filter and keeps nothing but features: that tells no resemblance")]
+    FeaturesOnly,
     /// There is a writer already.
     #[error("another writer holds the collection; wait until it is done")]
     Locked,

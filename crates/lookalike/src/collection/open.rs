@@ -10,7 +10,7 @@ use super::entry::{BLANK, Capture, Entry, Flag};
 use super::manifest::{self, Manifest};
 use super::segment::{Segment, StoredSource};
 use super::sketches::{SketchFile, Sketches};
-use super::state::{RecipeFault, State, StoredClustering};
+use super::state::{RecipeFault, State, StoredClustering, Sweep};
 use super::{CollectionError, file_name};
 use crate::add::sketching::{id_key, url_key};
 use crate::blocks::{BlockReader, RecordStream};
@@ -18,6 +18,7 @@ use crate::clusters::table::Clustering;
 use crate::corpus::inputs::Source;
 use crate::corpus::options::ReadOptions;
 use crate::corpus::record::Timestamp;
+use crate::filters;
 use crate::pairs::Pair;
 use crate::pairs::postings::Postings;
 use crate::storage::disk::Disk;
@@ -31,6 +32,8 @@ pub struct Collection {
     manifest: Manifest<State>,
     segments: Vec<Segment>,
     readings: Vec<ReadOptions>,
+    /// The sources of the last sweep, if some of them are in memory.
+    held: Vec<Source>,
 }
 
 impl Collection {
@@ -53,11 +56,18 @@ impl Collection {
         folder: &Path,
         storage: Arc<dyn Storage>,
     ) -> Result<Collection, CollectionError> {
-        let (manifest, segments) = manifest::open_latest::<State, _>(&*storage, |manifest| {
+        let opened = manifest::open_latest::<State, _>(&*storage, |manifest| {
             let sweeps = manifest.state.sweeps.iter();
             sweeps
                 .map(|sweep| Segment::open(&*storage, manifest, sweep))
                 .collect()
+        });
+        let (manifest, segments) = opened.map_err(|error| match error {
+            // Its manifest says other things, and is sound.
+            CollectionError::Storage(_) if filters::is_filtered(&*storage) => {
+                CollectionError::FeaturesOnly
+            }
+            other => other,
         })?;
         Ok(Collection::new(folder, storage, manifest, segments))
     }
@@ -89,7 +99,17 @@ impl Collection {
             storage,
             manifest,
             segments,
+            held: Vec::new(),
         }
+    }
+
+    /// The same with the sources of the last sweep at hand: those in memory can be read
+    /// again then.
+    pub(crate) fn holding(mut self, sources: &[Source]) -> Collection {
+        if sources.iter().any(|source| source.held.is_some()) {
+            self.held = sources.to_vec();
+        }
+        self
     }
 
     /// Its manifest.
@@ -229,6 +249,11 @@ impl Collection {
 
     /// One source of a sweep, to be read again.
     pub(crate) fn source(&self, sweep: usize, number: u32) -> Result<Source, StorageError> {
+        if sweep + 1 == self.segments.len()
+            && let Some(source) = self.held.get(number as usize)
+        {
+            return Ok(source.clone());
+        }
         self.segments[sweep].source(number, &self.folder)
     }
 
@@ -273,18 +298,18 @@ impl Collection {
     /// do without them.
     pub fn pairs(&self) -> Result<Pairs, StorageError> {
         let state = self.state();
-        let open = |what: &str, generation| {
-            let entry = self.manifest.file(&file_name(what, generation))?;
-            BlockReader::open(&*self.storage, entry)
-        };
-        let recounted = state.recounted.into_iter();
+        let open = |name: String| BlockReader::open(&*self.storage, self.manifest.file(&name)?);
+        let recounted = state
+            .recounted
+            .map(|generation| file_name("pairs", generation));
         let since = state.recounted.unwrap_or(0);
-        let sweeps = state.sweeps.iter().map(|sweep| sweep.generation);
-        let generations = recounted.chain(sweeps.filter(|generation| *generation > since));
-        let counted: Result<_, StorageError> = generations
-            .map(|generation| open("pairs", generation))
-            .collect();
-        let exact = state.exact.map(|generation| open("exact", generation));
+        let sweeps = state.sweeps.iter();
+        let sweeps = sweeps.filter(|sweep| sweep.generation > since);
+        let names = (recounted.into_iter()).chain(sweeps.map(|sweep| sweep.file_name("pairs")));
+        let counted: Result<_, StorageError> = names.map(open).collect();
+        let exact = state
+            .exact
+            .map(|generation| open(file_name("exact", generation)));
         Ok(Pairs {
             counted: counted?,
             exact: exact.transpose()?,
@@ -312,22 +337,18 @@ impl Collection {
 
     /// The sketches of all documents.
     pub fn sketches(&self) -> Result<Sketches, StorageError> {
-        let open = |segment: &Segment| {
-            let file = |what| self.manifest.file(&file_name(what, segment.generation));
+        let open = |sweep: &Sweep| {
+            let file = |what| self.manifest.file(&sweep.file_name(what));
             let (heads, samples) = (file("heads")?, file("sketches")?);
-            SketchFile::open(&*self.storage, segment.base, heads, samples)
+            SketchFile::open(&*self.storage, sweep.base, heads, samples)
         };
-        let files: Result<_, StorageError> = self.segments.iter().map(open).collect();
+        let files: Result<_, StorageError> = self.state().sweeps.iter().map(open).collect();
         Ok(Sketches::new(files?))
     }
 
     /// The postings of each sweep.
     pub fn postings(&self) -> Result<Vec<Postings>, StorageError> {
-        let open = |segment: &Segment| {
-            let file = |what| self.manifest.file(&file_name(what, segment.generation));
-            Postings::open(&*self.storage, file("postings")?, file("fences")?)
-        };
-        self.segments.iter().map(open).collect()
+        postings_of(&*self.storage, &self.manifest)
     }
 
     /// The documents with a URL, or with that for an id, in order.
@@ -428,6 +449,18 @@ impl Collection {
             file("quality")?,
         )
     }
+}
+
+/// The postings of each sweep of a generation.
+pub(crate) fn postings_of(
+    storage: &dyn Storage,
+    manifest: &Manifest<State>,
+) -> Result<Vec<Postings>, StorageError> {
+    let open = |sweep: &Sweep| {
+        let file = |what| manifest.file(&sweep.file_name(what));
+        Postings::open(storage, file("postings")?, file("fences")?)
+    };
+    manifest.state.sweeps.iter().map(open).collect()
 }
 
 /// The counted pairs of a collection, by later document and then by earlier one.

@@ -200,6 +200,14 @@ fn of(record: &Record<'_>, options: &ReadOptions) -> Stood {
             let content_type = format!("{}; charset=utf-8", kind());
             Raw::plain(&content_type, text.as_bytes().to_vec())
         }
+        (Body::Weighted(list), Block::Nowhere) => {
+            let weights: serde_json::Map<String, serde_json::Value> = list
+                .iter()
+                .map(|(name, weight)| (name.clone(), (*weight).into()))
+                .collect();
+            let weights = serde_json::Value::Object(weights).to_string();
+            Raw::plain("application/json", weights.into_bytes())
+        }
         (Body::Features(list), Block::Nowhere) => {
             let list = serde_json::json!(list).to_string();
             Raw::plain("application/json", list.into_bytes())

@@ -26,7 +26,6 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Capture, Entry};
-use super::file_name;
 use super::kept::Kept;
 use super::lookup::Lookup;
 use super::manifest::Manifest;
@@ -69,7 +68,7 @@ impl Segment {
         manifest: &Manifest<State>,
         sweep: &Sweep,
     ) -> Result<Segment, StorageError> {
-        let entry = |what| manifest.file(&file_name(what, sweep.generation));
+        let entry = |what| manifest.file(&sweep.file_name(what));
         let entries = BlockReader::open(storage, entry("documents")?)?;
         if entries.record_count::<Entry>()? != u64::from(sweep.documents) {
             let what = "it has another number of documents than the manifest says";
@@ -222,7 +221,7 @@ pub struct StoredSource {
 impl StoredSource {
     /// What is written down of a source, for a collection in `folder`.
     pub(crate) fn new(source: &Source, folder: &Path) -> StoredSource {
-        let path = if source.path.is_absolute() || source.kind == SourceKind::Stdin {
+        let path = if source.path.is_absolute() || !source.kind.is_file() {
             source.path.clone()
         } else {
             relative(&source.path, folder)
@@ -257,14 +256,15 @@ impl StoredSource {
         };
         Some(Source {
             name: self.name.clone(),
-            path: if kind == SourceKind::Stdin {
-                path
-            } else {
+            path: if kind.is_file() {
                 folder.join(path)
+            } else {
+                path
             },
             kind,
             len: self.len,
             modified: 0,
+            held: None,
         })
     }
 }

@@ -98,7 +98,39 @@ pub struct SketchFile {
 
 /// Levels above its own at which a document's samples are counted beforehand: documents
 /// of up to sixteen times its length are compared with it there.
-const ABOVE: usize = 4;
+pub(crate) const ABOVE: usize = 4;
+
+/// How many samples a document has at each of these levels.
+pub(crate) type Above = [u16; ABOVE];
+
+/// Counts the samples of one document above its level.
+pub(crate) fn above(samples: &[u64], level: u32) -> Above {
+    let mut counts = Above::default();
+    for sample in samples {
+        count_above(&mut counts, *sample, level);
+    }
+    counts
+}
+
+#[inline]
+fn count_above(counts: &mut Above, sample: u64, level: u32) {
+    let over = sample.trailing_zeros().saturating_sub(level);
+    for (i, count) in (0..).zip(counts) {
+        *count = count.saturating_add(u16::from(over > i));
+    }
+}
+
+/// How many samples a sketch has at a level, if that is known.
+#[inline]
+pub(crate) fn samples_at(head: SketchHead, above: Option<&Above>, level: u32) -> Option<usize> {
+    match level.checked_sub(head.level())? as usize {
+        0 => Some(head.samples()),
+        over => {
+            let count = *above?.get(over - 1)?;
+            (count < u16::MAX).then_some(count.into())
+        }
+    }
+}
 
 impl SketchFile {
     /// Opens the sketches of the documents from `base` on.
@@ -143,8 +175,8 @@ struct Counting<'a> {
     level: u32,
     /// Samples of it that are still to come.
     left: usize,
-    counts: [u16; ABOVE],
-    above: Vec<[u16; ABOVE]>,
+    counts: Above,
+    above: Vec<Above>,
 }
 
 impl Counting<'_> {
@@ -156,15 +188,12 @@ impl Counting<'_> {
                 };
                 (self.left, self.level) = (head.samples(), head.level());
                 if self.left == 0 {
-                    self.above.push([0; ABOVE]);
+                    self.above.push(Above::default());
                 }
             }
             let (of_doc, rest) = samples.split_at(self.left.min(samples.len()));
             for sample in of_doc {
-                let over = sample.trailing_zeros().saturating_sub(self.level);
-                for (i, count) in (0..).zip(&mut self.counts) {
-                    *count = count.saturating_add(u16::from(over > i));
-                }
+                count_above(&mut self.counts, *sample, self.level);
             }
             self.left -= of_doc.len();
             if self.left == 0 {
@@ -183,7 +212,7 @@ pub struct Sketches {
     /// Of all documents.
     heads: Vec<SketchHead>,
     /// How many samples each document has at the levels above its own.
-    above: Vec<[u16; ABOVE]>,
+    above: Vec<Above>,
 }
 
 impl Sketches {
@@ -233,7 +262,7 @@ impl Sketches {
             heads: self.heads.iter(),
             level: 0,
             left: 0,
-            counts: [0; ABOVE],
+            counts: Above::default(),
             above: Vec::with_capacity(self.heads.len()),
         };
         for file in &self.segments {
@@ -247,7 +276,7 @@ impl Sketches {
             }
         }
         let mut above = counting.above;
-        above.resize(self.heads.len(), [0; ABOVE]);
+        above.resize(self.heads.len(), Above::default());
         self.above = above;
         Ok(())
     }
@@ -255,14 +284,8 @@ impl Sketches {
     /// How many samples a document has at a level, if that is known without reading them.
     #[inline]
     pub fn samples_at(&self, doc: u32, level: u32) -> Option<usize> {
-        let head = self.heads[doc as usize];
-        match level.checked_sub(head.level())? as usize {
-            0 => Some(head.samples()),
-            over => {
-                let count = *self.above.get(doc as usize)?.get(over - 1)?;
-                (count < u16::MAX).then_some(count.into())
-            }
-        }
+        let doc = doc as usize;
+        samples_at(self.heads[doc], self.above.get(doc), level)
     }
 
     /// How large a document's sketch is; nothing for a copy.

@@ -8,6 +8,7 @@ use lookalike_core::seed::{Key, Seed};
 use lookalike_core::shingle::{Shingling, Width};
 use serde::{Deserialize, Serialize};
 
+use super::file_name;
 use crate::clusters::policy::Policy;
 use crate::corpus::options::ReadOptions;
 use crate::pairs::judge::Floor;
@@ -52,9 +53,33 @@ pub struct Sweep {
     /// Whether the texts of its documents are kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_text: bool,
+    /// The generation that drew its sketches again, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redrawn: Option<Redrawn>,
     /// What became of what was read.
     pub counts: Counts,
 }
+
+/// A generation that drew the sketches of all sweeps again, and which sweep this was then.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Redrawn {
+    /// The generation.
+    pub generation: u64,
+    /// The sweep's place among all of them.
+    pub part: u32,
+}
+
+/// The files of a sweep that follow from its sketches.
+pub(crate) const DRAWN: [&str; 8] = [
+    "documents",
+    "heads",
+    "sketches",
+    "places",
+    "names",
+    "postings",
+    "fences",
+    "pairs",
+];
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_zero(number: &u32) -> bool {
@@ -69,10 +94,25 @@ pub const MOST_MIMES: usize = 256;
 pub const MIME_LEN: usize = 100;
 
 impl Sweep {
+    /// The name of one of its files.
+    pub fn file_name(&self, what: &str) -> String {
+        match self.redrawn {
+            Some(redrawn) if DRAWN.contains(&what) => redrawn.file_name(what),
+            _ => file_name(what, self.generation),
+        }
+    }
+
     /// The media type with a number, if that is one.
     pub fn mime(&self, number: u16) -> Option<&str> {
         let index = usize::from(number).checked_sub(1)?;
         self.mimes.get(index).map(String::as_str)
+    }
+}
+
+impl Redrawn {
+    /// The name of a file that was drawn again.
+    pub(crate) fn file_name(self, what: &str) -> String {
+        format!("{what}-{}-{}.lk", self.generation, self.part)
     }
 }
 
@@ -268,7 +308,6 @@ impl StoredRecipe {
 
     /// The recipe; one with a secret needs it.
     pub fn recipe(&self, key: Option<&Key>) -> Result<Recipe, RecipeFault> {
-        let damaged = RecipeFault::Damaged;
         let seed = match (self.seed, &self.key, key) {
             (Some(number), _, None) => Seed::Public(number),
             (None, Some(_), None) => return Err(RecipeFault::NeedsKey),
@@ -278,8 +317,14 @@ impl StoredRecipe {
             (Some(_), _, Some(_)) | (None, Some(_), Some(_)) => {
                 return Err(RecipeFault::OtherKey);
             }
-            (None, None, _) => return Err(damaged),
+            (None, None, _) => return Err(RecipeFault::Damaged),
         };
+        self.with_seed(seed)
+    }
+
+    /// The same recipe with another seed: it keeps other fingerprints.
+    pub(crate) fn with_seed(&self, seed: Seed) -> Result<Recipe, RecipeFault> {
+        let damaged = RecipeFault::Damaged;
         Ok(Recipe {
             tokens: self.tokens.parse().map_err(|_| damaged.clone())?,
             case: if self.keep_case {

@@ -22,6 +22,7 @@
 //!
 //! Several of one source are read in one pass. Memory: the largest record.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
@@ -34,11 +35,12 @@ use super::Collection;
 use super::entry::{Entry, Flag};
 use super::kept::{Kept, TextKind, TextPlace, Unpacked};
 use crate::add::sketching::body_name;
+use crate::corpus::decode::{Hints, decode};
 use crate::corpus::document::Document;
 use crate::corpus::inputs::{Source, SourceKind};
 use crate::corpus::options::ReadOptions;
 use crate::corpus::read::{SourceFault, fetch};
-use crate::corpus::record::{Offset, Record, Refused};
+use crate::corpus::record::{Body, Offset, Record, Refused};
 use crate::corpus::unusable::shown;
 use crate::corpus::wacz;
 use crate::storage::StorageError;
@@ -50,6 +52,9 @@ pub enum Lost {
     /// It came through standard input.
     #[error("it was read from standard input, and its text was not kept")]
     NotKept,
+    /// It was handed over in memory.
+    #[error("it was handed over in memory, and its text was not kept")]
+    LetGo,
     /// It is a revisit, and nothing in the collection has the payload.
     #[error("it is a revisit of something that is not in the collection")]
     NoOriginal,
@@ -72,7 +77,7 @@ pub enum Lost {
 /// Where a document was read.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Place {
-    /// The file; `None` for standard input.
+    /// The file; `None` for standard input and for a table in memory.
     pub path: Option<PathBuf>,
     /// Its path as it was given, on one line.
     pub name: String,
@@ -90,7 +95,9 @@ impl fmt::Display for Place {
         }
         match (self.kind, self.offset) {
             (_, None) => Ok(()),
-            (SourceKind::Parquet, Some(Offset(row))) => write!(f, ", row {row}"),
+            (SourceKind::Parquet | SourceKind::Memory, Some(Offset(row))) => {
+                write!(f, ", row {row}")
+            }
             (SourceKind::Wacz, Some(offset)) => {
                 let (file, offset) = wacz::place(offset);
                 write!(f, ", WARC file {file}, offset {offset}")
@@ -114,19 +121,32 @@ impl Collection {
         wanted.sort_unstable();
         let mut unique: Vec<u32> = wanted.iter().map(|(doc, _)| *doc).collect();
         unique.dedup();
-        let mut sketcher = self.recipe(None).ok().map(|recipe| Sketcher::new(&recipe));
         let mut texts = vec![Err(Lost::NotKept); docs.len()];
-        for task in tasks(self, &unique)? {
+        self.each_text(&unique, |doc, text| {
+            let from = wanted.partition_point(|one| one.0 < doc);
+            let of_doc = wanted[from..].iter().take_while(|one| one.0 == doc);
+            for &(_, i) in of_doc {
+                texts[i].clone_from(&text);
+            }
+        })?;
+        Ok(texts)
+    }
+
+    /// Calls back with the text of each of some documents, whose numbers increase, in the
+    /// order they are read: one text in memory at a time.
+    pub(crate) fn each_text(
+        &self,
+        docs: &[u32],
+        mut each: impl FnMut(u32, Result<String, Lost>),
+    ) -> Result<(), StorageError> {
+        let mut sketcher = self.recipe(None).ok().map(|recipe| Sketcher::new(&recipe));
+        for task in tasks(self, docs)? {
             task.read(&mut |doc, entry, again| {
                 let text = again.and_then(|again| again.text(entry, sketcher.as_mut()));
-                let from = wanted.partition_point(|one| one.0 < doc);
-                let of_doc = wanted[from..].iter().take_while(|one| one.0 == doc);
-                for &(_, i) in of_doc {
-                    texts[i].clone_from(&text);
-                }
+                each(doc, text);
             })?;
         }
-        Ok(texts)
+        Ok(())
     }
 
     /// Where the text of a document is kept, if it is: the sweep, and where in it.
@@ -163,7 +183,7 @@ impl Collection {
             SourceKind::Document | SourceKind::PackedDocument
         );
         Ok(Place {
-            path: (source.kind != SourceKind::Stdin).then_some(source.path),
+            path: source.kind.is_file().then_some(source.path),
             name: source.name,
             kind: source.kind,
             offset: (!is_alone).then(|| entry.place()),
@@ -193,10 +213,35 @@ type Wanted = (u64, u32, Entry);
 /// Records read in one go, where it is possible to jump to them.
 const TASK: usize = 512;
 
+/// Where texts are read from.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum From {
+    /// From the collection, where it keeps them.
+    Anywhere,
+    /// Of those that it keeps, from where they were read.
+    Sources,
+}
+
 /// Puts documents, whose numbers increase, together by where they are read again.
 pub(crate) fn tasks<'c>(
     collection: &'c Collection,
     docs: &[u32],
+) -> Result<Vec<Task<'c>>, StorageError> {
+    tasks_from(collection, docs, From::Anywhere)
+}
+
+/// Those of them whose text is kept, to be read from where they came all the same.
+pub(crate) fn source_tasks<'c>(
+    collection: &'c Collection,
+    docs: &[u32],
+) -> Result<Vec<Task<'c>>, StorageError> {
+    tasks_from(collection, docs, From::Sources)
+}
+
+fn tasks_from<'c>(
+    collection: &'c Collection,
+    docs: &[u32],
+    from: From,
 ) -> Result<Vec<Task<'c>>, StorageError> {
     let mut by_source: BTreeMap<(usize, u32), Vec<Wanted>> = BTreeMap::new();
     let mut kept: BTreeMap<usize, Vec<(TextPlace, u32, Entry)>> = BTreeMap::new();
@@ -206,9 +251,13 @@ pub(crate) fn tasks<'c>(
             // It has the content of another, and only that one's record has it.
             (holder, entry) = (entry.copy_of, collection.entry(entry.copy_of)?);
         }
-        if let Some((sweep, place)) = collection.kept(holder)? {
-            kept.entry(sweep).or_default().push((place, doc, entry));
-            continue;
+        match (collection.kept(holder)?, from) {
+            (Some((sweep, place)), From::Anywhere) => {
+                kept.entry(sweep).or_default().push((place, doc, entry));
+                continue;
+            }
+            (None, From::Sources) => continue,
+            _ => {}
         }
         let of_source = by_source.entry((collection.sweep_of(holder), entry.source));
         of_source.or_default().push((entry.offset, doc, entry));
@@ -244,7 +293,7 @@ fn can_jump(source: &Source) -> bool {
         read.is_ok() && (head.starts_with(b"\x1f\x8b") || head == *b"\x28\xb5\x2f\xfd")
     };
     match source.kind {
-        SourceKind::Warc | SourceKind::Parquet => true,
+        SourceKind::Warc | SourceKind::Parquet | SourceKind::Memory => true,
         SourceKind::Jsonl | SourceKind::Csv => !is_packed(),
         _ => false,
     }
@@ -311,11 +360,11 @@ impl OfSource<'_> {
 }
 
 /// Whether reading a source comes to an end: a pipe that stands there now may never.
-pub(super) fn is_file(source: &Source) -> io::Result<bool> {
-    match source.kind {
-        SourceKind::Stdin => Ok(true),
-        _ => Ok(fs::metadata(&source.path)?.is_file()),
+pub(crate) fn is_file(source: &Source) -> io::Result<bool> {
+    if !source.kind.is_file() {
+        return Ok(true);
     }
+    Ok(fs::metadata(&source.path)?.is_file())
 }
 
 /// What was a document is refused now.
@@ -336,6 +385,7 @@ pub(super) fn source_lost(path: &Path, fault: &SourceFault) -> Lost {
     let name = shown(path);
     match fault {
         SourceFault::NotAgain => Lost::NotKept,
+        SourceFault::LetGo => Lost::LetGo,
         SourceFault::Format(_) => Lost::Changed(name),
         SourceFault::Io(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Lost::Missing(name),
@@ -356,19 +406,47 @@ pub(crate) struct Again<'r> {
 }
 
 impl Again<'_> {
+    /// The page as it stands there now, markup and all; `None` for what is only kept.
+    pub(crate) fn source(&self) -> Option<Cow<'_, str>> {
+        match &self.read?.0.body {
+            Body::Text(text) => Some(Cow::Borrowed(text)),
+            Body::Bytes { bytes, charset, .. } => {
+                let hints = Hints {
+                    http_charset: charset.as_deref(),
+                    html: self.document.is_html(),
+                };
+                Some(decode(bytes, hints).text)
+            }
+            Body::Features(_) | Body::Weighted(_) | Body::Revisit { .. } => None,
+        }
+    }
+
+    /// Whether what stands there now has the bytes that were read then.
+    pub(crate) fn has_bytes_of(&self, entry: &Entry) -> bool {
+        let name = |(record, _): (&Record<'_>, _)| body_name(&record.body).1;
+        self.read.map(name) == Some(entry.bytes_name)
+    }
+
+    /// Whether it has the bytes of the document that was read then; a text that was kept
+    /// is that one's.
+    pub(crate) fn is_of(&self, entry: &Entry) -> Result<(), Lost> {
+        match self.read {
+            Some((record, path)) if body_name(&record.body).1 != entry.bytes_name => {
+                Err(Lost::Changed(shown(path)))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Its text, if it is the document that was read then.
     fn text(&self, entry: &Entry, sketcher: Option<&mut Sketcher>) -> Result<String, Lost> {
         let has_tokens = |sketcher: &mut Sketcher| {
             self.document.sketch(sketcher);
             sketcher.tokens_name().0 == entry.tokens_name
         };
+        self.is_of(entry)?;
         match self.read {
-            Some((record, path))
-                if body_name(&record.body).1 != entry.bytes_name
-                    || !sketcher.is_none_or(has_tokens) =>
-            {
-                Err(Lost::Changed(shown(path)))
-            }
+            Some((_, path)) if !sketcher.is_none_or(has_tokens) => Err(Lost::Changed(shown(path))),
             _ => Ok(self.document.text().into_owned()),
         }
     }

@@ -1,10 +1,10 @@
 //! Whether every byte of a collection is the one that was written.
 
+use super::CollectionError;
 use super::entry::Entry;
 use super::kept::TextPlace;
 use super::manifest::{Manifest, kept_manifests};
 use super::state::{State, Sweep};
-use super::{CollectionError, file_name};
 use crate::blocks::{self, Record};
 use crate::clusters::table::{Member, Quality};
 use crate::pairs::Pair;
@@ -69,7 +69,7 @@ pub fn contradictions(manifest: &Manifest<State>) -> Vec<StorageError> {
     };
     let mut documents = 0_u64;
     for sweep in &state.sweeps {
-        let name = |what| file_name(what, sweep.generation);
+        let name = |what| sweep.file_name(what);
         let (own, counts) = (u64::from(sweep.documents), &sweep.counts);
         has_records(&name("documents"), own, Entry::LEN);
         has_records(&name("heads"), own, <u32 as Record>::LEN);

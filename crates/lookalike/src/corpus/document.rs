@@ -10,6 +10,7 @@
 //! passages; it is slower for HTML and for other charsets.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -19,7 +20,9 @@ use lookalike_core::canonical::{TokenKind, Tokens};
 use lookalike_core::recipe::Recipe;
 use lookalike_core::sketch::Sketch;
 use lookalike_core::sketcher::Sketcher;
+use lookalike_core::weighted::{self, WeightedSet};
 use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::decode::{Decoded, EncodingSource, Hints, decode, decode_mapped};
@@ -104,6 +107,8 @@ enum Content<'a> {
 struct Features {
     list: Vec<String>,
     ends: Vec<usize>,
+    /// One for each of them, or none.
+    weights: Vec<f64>,
 }
 
 impl Features {
@@ -116,6 +121,15 @@ impl Features {
         Features {
             ends: ends.collect(),
             list,
+            weights: Vec::new(),
+        }
+    }
+
+    fn weighted(all: Vec<(String, f64)>) -> Features {
+        let (list, weights) = all.into_iter().unzip();
+        Features {
+            weights,
+            ..Features::new(list)
         }
     }
 
@@ -182,11 +196,7 @@ impl<'a> Document<'a> {
         let decoded = decode(bytes, Hints { http_charset, html });
         let is_html = html;
         if let Some((features, _)) = json_features(&decoded.text, reading)? {
-            return Ok(Document::new(
-                Content::Features(Features::new(features)),
-                false,
-                &decoded,
-            ));
+            return Ok(Document::new(Content::Features(features), false, &decoded));
         }
         let mut document = Document::new(Content::Features(Features::default()), is_html, &decoded);
         document.content = Content::Text(if is_html {
@@ -207,8 +217,7 @@ impl<'a> Document<'a> {
         if let Some((features, places)) = json_features(&decoded.text, reading)? {
             let places = places.into_iter().map(|place| map.source_range(place));
             let origin = Origin(Way::Features(places.collect()));
-            let document =
-                Document::new(Content::Features(Features::new(features)), false, &decoded);
+            let document = Document::new(Content::Features(features), false, &decoded);
             return Ok((document, origin));
         }
         let mut document = Document::new(Content::Features(Features::default()), is_html, &decoded);
@@ -230,6 +239,61 @@ impl<'a> Document<'a> {
     /// A list of features.
     pub fn of_features(features: Vec<String>) -> Document<'a> {
         Document::decoded(Content::Features(Features::new(features)))
+    }
+
+    /// Features with weights, in the order of their names.
+    pub fn of_weighted(mut features: Vec<(String, f64)>) -> Document<'a> {
+        features.sort_by(|x, y| x.0.cmp(&y.0).then(x.1.total_cmp(&y.1)));
+        Document::decoded(Content::Features(Features::weighted(features)))
+    }
+
+    /// Whether a recipe makes something of it: weights count only where they are drawn by,
+    /// and are finite and above 0.
+    pub fn check(&self, recipe: &Recipe) -> Result<(), Unusable> {
+        let Content::Features(features) = &self.content else {
+            return Ok(());
+        };
+        if !features.weights.is_empty() && !recipe.sketch.is_weighted() {
+            return Err(Unusable::Weights);
+        }
+        let mut sum = 0.0;
+        for (feature, &weight) in features.list.iter().zip(&features.weights) {
+            sum += weight;
+            let bad = |why| Unusable::BadWeight(excerpt(feature), why);
+            weighted::check(weight)
+                .and(weighted::check(sum))
+                .map_err(bad)?;
+        }
+        Ok(())
+    }
+
+    /// Its features with their weights; how often each comes, where there are none.
+    fn weights(&self) -> Vec<(String, f64)> {
+        let list: Vec<String> = match &self.content {
+            Content::Features(features) if !features.weights.is_empty() => {
+                let list = features.list.iter().cloned();
+                return list.zip(features.weights.iter().copied()).collect();
+            }
+            Content::Features(features) => features.list.clone(),
+            Content::Text(text) => {
+                let lines = text.lines().map(|line| line.trim_end_matches('\r'));
+                lines
+                    .filter(|line| !line.is_empty())
+                    .map(str::to_owned)
+                    .collect()
+            }
+        };
+        let mut counts: BTreeMap<String, f64> = BTreeMap::new();
+        for feature in list {
+            *counts.entry(feature).or_insert(0.0) += 1.0;
+        }
+        counts.into_iter().collect()
+    }
+
+    /// All its features with their weights, as fingerprints by a weighted recipe.
+    pub fn weighted_set(&self, sketcher: &mut Sketcher) -> WeightedSet {
+        // Who was not checked has no weight that is one: it is like nothing.
+        sketcher.weighted_set(self.weights()).unwrap_or_default()
     }
 
     fn decoded(content: Content<'a>) -> Document<'a> {
@@ -290,6 +354,15 @@ impl<'a> Document<'a> {
 
     /// The sketch by the sketcher's recipe.
     pub fn sketch(&self, sketcher: &mut Sketcher) -> Sketch {
+        if sketcher.recipe().sketch.is_weighted() {
+            let none = Vec::<(String, f64)>::new();
+            return sketcher
+                .sketch_weighted(self.weights())
+                .unwrap_or_else(|_| {
+                    let empty = sketcher.sketch_weighted(none);
+                    empty.unwrap_or_else(|_| unreachable!("there is no weight in it"))
+                });
+        }
         match &self.content {
             Content::Text(text) => sketcher.sketch(text),
             Content::Features(features) => sketcher.sketch_features(&features.list),
@@ -310,6 +383,20 @@ impl<'a> Document<'a> {
         match &self.content {
             Content::Text(_) => None,
             Content::Features(features) => Some(&features.list),
+        }
+    }
+
+    /// What is kept of its features: a JSON array, of pairs where they carry weights.
+    pub(crate) fn features_json(&self) -> Option<String> {
+        match &self.content {
+            Content::Text(_) => None,
+            Content::Features(features) if features.weights.is_empty() => {
+                Some(json!(features.list).to_string())
+            }
+            Content::Features(features) => {
+                let pairs: Vec<_> = features.list.iter().zip(&features.weights).collect();
+                Some(json!(pairs).to_string())
+            }
         }
     }
 
@@ -341,6 +428,8 @@ impl Record<'_> {
             Body::Text(text) => Document::of_text(&**text),
             Body::Features(list) if list.is_empty() => return Err(Unusable::Empty),
             Body::Features(list) => Document::of_features(list.clone()),
+            Body::Weighted(list) if list.is_empty() => return Err(Unusable::Empty),
+            Body::Weighted(list) => Document::of_weighted(list.clone()),
             Body::Bytes {
                 bytes,
                 kind,
@@ -503,22 +592,76 @@ fn looks_like_html(head: &[u8], kind: Kind) -> bool {
     })
 }
 
+/// Features, and where each stands in the text.
+type Placed = (Features, Vec<Range<usize>>);
+
 /// A document that is a list of features. Other fields may stand beside them.
 #[derive(Deserialize)]
 struct FeatureObject<'a> {
     #[serde(borrow)]
-    features: Vec<&'a RawValue>,
+    features: &'a RawValue,
+}
+
+/// The members of an object in their order, also those of one name.
+struct Pairs(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Pairs, D::Error> {
+        struct Members;
+
+        impl<'de> serde::de::Visitor<'de> for Members {
+            type Value = Pairs;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of weights")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+
+        from.deserialize_map(Members)
+    }
+}
+
+/// The features of an object by name, each with its weight, or why they are none.
+pub(super) fn weights_of(json: &str) -> Result<Vec<(String, f64)>, Unusable> {
+    let Pairs(pairs) = serde_json::from_str(json).map_err(|_| Unusable::BadFeatures)?;
+    // What is no number, or one that nobody can write down, is no weight either.
+    let number = |raw: Box<RawValue>| raw.get().parse().unwrap_or(f64::NAN);
+    let pairs = pairs.into_iter().map(|(name, raw)| (name, number(raw)));
+    let mut pairs: Vec<(String, f64)> = pairs.collect();
+    pairs.sort_by(|x, y| x.0.cmp(&y.0));
+    if let Some(twice) = pairs.windows(2).find(|two| two[0].0 == two[1].0) {
+        return Err(Unusable::TwoWeights(excerpt(&twice[0].0)));
+    }
+    for (feature, weight) in &pairs {
+        let bad = |why| Unusable::BadWeight(excerpt(feature), why);
+        weighted::check(*weight).map_err(bad)?;
+    }
+    Ok(pairs)
+}
+
+/// The beginning of a feature, for a message.
+fn excerpt(feature: &str) -> String {
+    feature[..feature.floor_char_boundary(60)]
+        .escape_debug()
+        .to_string()
 }
 
 /// The features of a JSON object `{"features": […]}` and where each stands in the
 /// text; `None` for what does not begin like an object, which is then one feature a line.
 ///
 /// An integer is the feature of its digits: 7 and "7" are equal.
-#[expect(clippy::type_complexity, reason = "two lists, taken apart at once")]
-fn json_features(
-    text: &str,
-    reading: Reading<'_>,
-) -> Result<Option<(Vec<String>, Vec<Range<usize>>)>, Unusable> {
+fn json_features(text: &str, reading: Reading<'_>) -> Result<Option<Placed>, Unusable> {
     if reading.tokens != TokenKind::Feature || !text.trim_start().starts_with('{') {
         return Ok(None);
     }
@@ -529,8 +672,17 @@ fn json_features(
     if objects.next().is_some() {
         return Err(Unusable::ManyDocuments);
     }
+    let raw = object.features.get();
+    let at = |json: &str| json.as_ptr().addr().saturating_sub(text.as_ptr().addr());
+    if raw.starts_with('{') {
+        let features = weights_of(raw)?;
+        // In the order of their names, and so at no place of their own: all of it.
+        let places = vec![at(raw)..at(raw) + raw.len(); features.len()];
+        return Ok(Some((Features::weighted(features), places)));
+    }
+    let all: Vec<&RawValue> = serde_json::from_str(raw).map_err(|_| Unusable::BadFeatures)?;
     let (mut features, mut places) = (Vec::new(), Vec::new());
-    for (i, raw) in object.features.into_iter().enumerate() {
+    for (i, raw) in all.into_iter().enumerate() {
         let json = raw.get();
         let digits = json.strip_prefix('-').unwrap_or(json);
         let feature = if digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -539,11 +691,11 @@ fn json_features(
             serde_json::from_str(json).map_err(|_| Unusable::BadFeature(i + 1))?
         };
         // The raw value is a part of the text: its address tells where.
-        let start = json.as_ptr().addr().saturating_sub(text.as_ptr().addr());
+        let start = at(json);
         features.push(feature);
         places.push(start..start + json.len());
     }
-    Ok(Some((features, places)))
+    Ok(Some((Features::new(features), places)))
 }
 
 #[cfg(test)]

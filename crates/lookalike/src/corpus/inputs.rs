@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use super::folder::{self, WalkOptions};
+use super::held::Held;
 use super::json;
 use super::options::{InputFormat, ReadOptions};
 use super::read::Halt;
@@ -46,10 +47,12 @@ pub enum SourceKind {
     Parquet,
     /// Standard input; what it holds is seen when it is read.
     Stdin,
+    /// Rows at hand in memory.
+    Memory,
 }
 
 impl SourceKind {
-    const ALL: [(SourceKind, &'static str); 8] = [
+    const ALL: [(SourceKind, &'static str); 9] = [
         (SourceKind::Document, "document"),
         (SourceKind::PackedDocument, "packed document"),
         (SourceKind::Jsonl, "jsonl"),
@@ -58,7 +61,13 @@ impl SourceKind {
         (SourceKind::Wacz, "wacz"),
         (SourceKind::Parquet, "parquet"),
         (SourceKind::Stdin, "stdin"),
+        (SourceKind::Memory, "memory"),
     ];
+
+    /// Whether it is a file: something that another program finds again.
+    pub fn is_file(self) -> bool {
+        !matches!(self, SourceKind::Stdin | SourceKind::Memory)
+    }
 
     /// Its name, for writing it down.
     pub fn name(self) -> &'static str {
@@ -86,9 +95,11 @@ pub struct Source {
     pub len: u64,
     /// When it was changed last, in nanoseconds since 1970; 0 where that is unknown.
     pub modified: i64,
+    /// The rows of a source in memory; `None` of one that was, in another time.
+    pub held: Option<Held>,
 }
 
-/// What some arguments name.
+/// What some arguments name, or a table in memory is.
 #[derive(Debug, Default)]
 pub struct Inputs {
     /// What to read, in the order of the arguments and by name below them.
@@ -98,6 +109,14 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// One source alone.
+    pub fn of(source: Source) -> Inputs {
+        Inputs {
+            sources: vec![source],
+            refused: Vec::new(),
+        }
+    }
+
     /// Finds what arguments name. A file that two of them reach counts once.
     pub fn expand<A: AsRef<OsStr>>(arguments: &[A], options: &ReadOptions) -> Inputs {
         let mut inputs = Inputs::default();
@@ -114,6 +133,7 @@ impl Inputs {
                         kind: SourceKind::Stdin,
                         len: 0,
                         modified: 0,
+                        held: None,
                     });
                 }
                 has_stdin = true;
@@ -179,6 +199,7 @@ impl Inputs {
                     len: file.size,
                     modified: modified(&file.path),
                     path: file.path,
+                    held: None,
                 }),
                 Err(refused) => self.refused.push((shown(&file.path), refused)),
             }

@@ -19,6 +19,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 
 use super::batch::{BATCH_LEN, Each, Gather, Piece};
 use super::date;
+use super::document::weights_of;
 use super::json::{self, Fault, Scalar};
 use super::options::ReadOptions;
 use super::read::{Halt, Wanted};
@@ -266,7 +267,11 @@ fn parse<'a>(
     )?;
     let body = match features {
         Some(raw) if options.tokens == TokenKind::Feature && raw != b"null" => {
-            Body::Features(feature_list(raw, &mut repaired)?)
+            if raw.starts_with(b"{") {
+                Body::Weighted(feature_weights(raw, &mut repaired)?)
+            } else {
+                Body::Features(feature_list(raw, &mut repaired)?)
+            }
         }
         _ => field(text, &options.text_field, Number::WrongType, &mut repaired)?
             .map(Body::Text)
@@ -381,6 +386,12 @@ fn feature_list(raw: &[u8], repaired: &mut usize) -> Result<Vec<String>, BadLine
         )),
     };
     elements.into_iter().enumerate().map(feature).collect()
+}
+
+fn feature_weights(raw: &[u8], repaired: &mut usize) -> Result<Vec<(String, f64)>, BadLine> {
+    let (text, bad) = json::lossy(raw);
+    *repaired += bad;
+    weights_of(&text).map_err(|why| (why.code(), why.to_string()))
 }
 
 fn when_of(raw: Option<&[u8]>) -> When {

@@ -4,7 +4,7 @@
 //! paths ─► folder: files ─► bytes ─► decode ─► html ─► document ─► core: tokens
 //!             └─ unusable: what was left out, and why
 //! arguments ─► inputs: sources ─► read: batches ─► record ─┘
-//!                                 (lines, comma, warc, wacz, parquet, each by unpack)
+//!                                 (lines, comma, warc, wacz, parquet, each by unpack; held)
 //! ```
 //!
 //! [`source_map`] leads back from a place in the text to the bytes it came from.
@@ -40,6 +40,8 @@ pub(crate) mod warc;
 pub(crate) mod wacz;
 
 pub mod parquet;
+
+pub mod held;
 
 pub mod batch;
 

@@ -41,6 +41,9 @@ pub enum SourceFault {
     /// It was standard input.
     #[error("standard input cannot be read a second time; save it to a file")]
     NotAgain,
+    /// It was a table in memory.
+    #[error("a table in memory cannot be read again when the program that had it is gone")]
+    LetGo,
     /// Its format is not what it ought to be, or none that is read.
     #[error("{0}")]
     Format(String),
@@ -95,6 +98,10 @@ pub fn read_source(
     if source.kind == SourceKind::Parquet {
         return parquet::source::read_source(source, options, sink);
     }
+    if let Some(held) = &source.held {
+        held.read(options, sink);
+        return Ok(());
+    }
     let mut gather = Gather::new(options, sink);
     let read = read_all(source, options, &mut gather);
     match read.and_then(|()| Ok(gather.flush()?)) {
@@ -111,6 +118,7 @@ pub fn read_source(
 
 fn read_all(source: &Source, options: &ReadOptions, gather: &mut Gather<'_>) -> Result<(), Halt> {
     match source.kind {
+        SourceKind::Memory => Err(Halt::Fault(SourceFault::LetGo)),
         SourceKind::Stdin => read_any(Box::new(io::stdin()), options, gather),
         SourceKind::Document => {
             let kind = name_kind(&source.path);
@@ -265,6 +273,13 @@ pub fn fetch(
 ) -> Result<(), SourceError> {
     match source.kind {
         SourceKind::Parquet => return parquet::source::fetch(source, offsets, options, each),
+        SourceKind::Memory => {
+            let Some(held) = &source.held else {
+                return Halt::Fault(SourceFault::LetGo).into_result(source);
+            };
+            held.fetch(offsets, options, each);
+            return Ok(());
+        }
         SourceKind::Stdin => {
             return Halt::Fault(SourceFault::NotAgain).into_result(source);
         }
@@ -320,6 +335,6 @@ fn fetch_all(source: &Source, options: &ReadOptions, wanted: &mut Wanted<'_>) ->
             }
             Ok(())
         }
-        SourceKind::Parquet | SourceKind::Stdin => Ok(()),
+        SourceKind::Parquet | SourceKind::Stdin | SourceKind::Memory => Ok(()),
     }
 }

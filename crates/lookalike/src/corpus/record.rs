@@ -97,6 +97,8 @@ pub enum Body<'a> {
     },
     /// The caller's own features.
     Features(Vec<String>),
+    /// The same with weights, by name.
+    Weighted(Vec<(String, f64)>),
     /// The same content as an earlier capture had: a WARC revisit record.
     Revisit {
         /// The payload digest it shares with the earlier one.

@@ -9,6 +9,8 @@ use std::fmt::Write;
 use std::io;
 use std::path::PathBuf;
 
+use lookalike_core::weighted::BadWeight;
+
 /// A reason to leave a path out.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -52,6 +54,15 @@ pub enum Unusable {
     /// A feature of a kind that is none.
     #[error("its feature {0} is neither a string nor an integer")]
     BadFeature(usize),
+    /// A weight that is none.
+    #[error("the weight of its feature `{0}` is none: {1}")]
+    BadWeight(String, BadWeight),
+    /// A feature that is named twice.
+    #[error("its feature `{0}` has two weights")]
+    TwoWeights(String),
+    /// Weights, where nothing counts them.
+    #[error("its features carry weights, which this recipe does not count")]
+    Weights,
     /// It begins like a JSON object of features, and is none.
     #[error("it begins like JSON, but is no object with a list `features`")]
     BadFeatures,
@@ -76,6 +87,7 @@ impl Unusable {
             Unusable::Revisit => "revisit",
             Unusable::ManyDocuments => "several documents",
             Unusable::BadFeature(_) | Unusable::BadFeatures => "bad feature",
+            Unusable::BadWeight(..) | Unusable::TwoWeights(_) | Unusable::Weights => "bad weight",
             Unusable::Unreadable(_) => "unreadable",
         }
     }

@@ -8,7 +8,9 @@ use std::path::Path;
 use hashbrown::{HashMap, HashSet};
 
 use super::decide::Decided;
-use super::{DedupError, DedupOptions, Deduped, Form, Named, Outputs, Removed, Watch, shard_kind};
+use super::{
+    DedupError, DedupOptions, Deduped, Fate, Form, Named, Outputs, Removed, Watch, shard_kind,
+};
 use crate::add::Event;
 use crate::blocks::RecordStream;
 use crate::collection::Collection;
@@ -67,21 +69,29 @@ struct Choice {
     is_kept: bool,
 }
 
+/// Where the copy of one input goes.
+#[derive(Clone, Copy)]
+struct To<'a> {
+    outputs: &'a Outputs,
+    rejected_at: &'a RejectedAt,
+    number: usize,
+}
+
 /// All there is to do.
 pub(super) struct Job<'a> {
     pub(super) inputs: &'a Inputs,
-    pub(super) outputs: &'a Outputs,
     pub(super) options: &'a DedupOptions,
     pub(super) collection: &'a Collection,
     pub(super) stored: &'a StoredClustering,
     pub(super) decided: &'a Decided,
-    pub(super) rejected_at: &'a RejectedAt,
 }
 
 impl Job<'_> {
     /// Makes the copies and counts.
     pub(super) fn run(
         &self,
+        outputs: &Outputs,
+        rejected_at: &RejectedAt,
         watch: &mut dyn Watch,
         deduped: &mut Deduped,
     ) -> Result<(), DedupError> {
@@ -100,8 +110,40 @@ impl Job<'_> {
                     told.map_err(|error| DedupError::Write("the report".into(), error))?;
                 }
             }
-            self.write(number, source, &choices, &mut names)?;
+            let to = To {
+                outputs,
+                rejected_at,
+                number,
+            };
+            self.write(to, source, &choices, &mut names)?;
             watch.copied(source.len);
+        }
+        Ok(())
+    }
+
+    /// Tells what becomes of every document, and counts.
+    pub(super) fn tell(
+        &self,
+        each: &mut dyn FnMut(Fate),
+        deduped: &mut Deduped,
+    ) -> Result<(), DedupError> {
+        let mut records = Records::new(self)?;
+        let mut names = Names::new(self.collection);
+        for source in 0..self.inputs.sources.len() {
+            for choice in records.of_source(source)? {
+                deduped.kept += u64::from(choice.is_kept);
+                deduped.removed += u64::from(!choice.is_kept);
+                let mark = match self.options.form {
+                    Form::Annotated => Some(self.mark(&choice, &mut names)?),
+                    _ => None,
+                };
+                each(Fate {
+                    source,
+                    offset: choice.offset,
+                    is_kept: choice.is_kept,
+                    mark,
+                });
+            }
         }
         Ok(())
     }
@@ -124,16 +166,21 @@ impl Job<'_> {
 
     fn write(
         &self,
-        number: usize,
+        to: To<'_>,
         source: &Source,
         choices: &[Choice],
         names: &mut Names<'_>,
     ) -> Result<(), DedupError> {
-        let path = &self.outputs.paths[number];
+        let To {
+            outputs,
+            rejected_at,
+            number,
+        } = to;
+        let path = &outputs.paths[number];
         let existing = self.options.existing;
         let form = self.options.form;
         if form == Form::RemoveLists {
-            return self.write_list(number, source, choices);
+            return self.write_list(&outputs.list_path(number), source, choices);
         }
         if let Some(folder) = path.parent() {
             let made = fs::create_dir_all(folder);
@@ -174,7 +221,7 @@ impl Job<'_> {
             Some(kind) => {
                 // A WARC file has records that are no documents: they stay.
                 let stays =
-                    |offset| kind == ShardKind::Warc && !self.rejected_at.has(&source.name, offset);
+                    |offset| kind == ShardKind::Warc && !rejected_at.has(&source.name, offset);
                 let mut keep = |offset| {
                     let is_kept = find(offset).map_or_else(|| stays(offset), |one| one.is_kept);
                     if is_kept {
@@ -213,11 +260,10 @@ impl Job<'_> {
     /// with text for a document.
     fn write_list(
         &self,
-        number: usize,
+        path: &Path,
         source: &Source,
         choices: &[Choice],
     ) -> Result<(), DedupError> {
-        let path = self.outputs.list_path(number);
         if let Some(folder) = path.parent() {
             let made = fs::create_dir_all(folder);
             made.map_err(|error| DedupError::Write(folder.to_owned(), error))?;
@@ -254,8 +300,8 @@ impl Job<'_> {
         if met != choices.len() {
             return Err(DedupError::Changed(source.path.clone()));
         }
-        write_numbers(&path, self.options.existing, goes)
-            .map_err(|error| DedupError::Write(path, error))
+        write_numbers(path, self.options.existing, goes)
+            .map_err(|error| DedupError::Write(path.to_owned(), error))
     }
 }
 

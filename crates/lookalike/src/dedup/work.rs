@@ -35,6 +35,37 @@ pub fn work_folder(out: &Path, scratch: Option<&Path>, against: Option<&Path>) -
     place.unwrap_or_else(|| PathBuf::from(&name))
 }
 
+/// A folder for work that nobody goes on with, gone when it is dropped.
+pub(super) struct Unnamed {
+    pub(super) folder: PathBuf,
+}
+
+impl Unnamed {
+    /// One beside a collection, for the paths of its sources start there.
+    pub(super) fn beside(collection: &Path) -> io::Result<Unnamed> {
+        let place = collection.canonicalize()?;
+        let place = place.parent().map_or_else(PathBuf::new, Path::to_owned);
+        for number in 0.. {
+            let name = format!(".lookalike-dedup-{}-{number}", std::process::id());
+            let folder = place.join(name);
+            let mut private = fs::DirBuilder::new();
+            std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+            match private.create(&folder) {
+                Ok(()) => return Ok(Unnamed { folder }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        unreachable!("there are always more numbers")
+    }
+}
+
+impl Drop for Unnamed {
+    fn drop(&mut self) {
+        remove(&self.folder);
+    }
+}
+
 /// Makes the folder ready: with what was done before, if the inputs were not yet added.
 pub(super) fn prepare(work: &Path, against: Option<&Path>) -> Result<Prepared, CollectionError> {
     let failed = |error| StorageError::io(".", error);

@@ -20,10 +20,14 @@
 //! pages for each sample. O(samples + candidates); of postings no more than 16,384 are
 //! looked at, or the shortest list.
 
+mod every;
+
 mod shares;
 
 #[cfg(test)]
 mod tests;
+
+pub use every::Least;
 
 pub(crate) use shares::{Pages, Shares};
 
@@ -35,14 +39,15 @@ use lookalike_core::recipe::{Recipe, SketchKind};
 use lookalike_core::seed::Key;
 use lookalike_core::sketch::{Kept, min};
 use lookalike_core::sketcher::Sketcher;
+use lookalike_core::spread::SpreadSort;
 
 use crate::add::sketching::{name_of_bytes, sketch_name};
 use crate::clusters::table::Clustering;
-use crate::clusters::truth::Truth;
+use crate::clusters::truth::{Shingles, Truth};
 use crate::collection::entry::{Entry, Grade};
 use crate::collection::sketches::SketchPlaces;
 use crate::collection::state::RecipeFault;
-use crate::collection::{Collection, CollectionError, file_name};
+use crate::collection::{Collection, CollectionError};
 use crate::corpus::document::Document;
 use crate::pairs::postings::{List, PARTITIONS, Postings, key};
 use crate::pairs::{Basis, Measure, Pair};
@@ -112,7 +117,7 @@ pub struct Query {
     level: u32,
     samples: Vec<u64>,
     /// All its fingerprints, where exact values may be wanted.
-    all: Option<Vec<u64>>,
+    all: Option<Arc<Shingles>>,
     reread: Reread,
 }
 
@@ -303,7 +308,7 @@ impl Finder {
         let storage = &**collection.storage();
         let open = |sweep: &crate::collection::state::Sweep| {
             let file = |what| {
-                let name = file_name(what, sweep.generation);
+                let name = sweep.file_name(what);
                 collection.manifest().file(&name)
             };
             let (heads, places) = (file("heads")?, file("places")?);
@@ -359,11 +364,8 @@ impl Finder {
         let sketch = document.sketch(sketcher);
         let tokens_name = sketcher.tokens_name().0;
         let all = (reread != Reread::Never).then(|| {
-            let mut all = Vec::new();
-            document.fingerprints(sketcher, &mut all);
-            all.sort_unstable();
-            all.dedup();
-            all
+            let mut sort = SpreadSort::default();
+            Arc::new(Shingles::of(document, sketcher, &mut sort))
         });
         Query {
             bytes_name: bytes.map(name_of_bytes),
@@ -390,7 +392,7 @@ impl Finder {
         }
         // What is in the collection resembles itself, and leaves no doubt.
         let all = match reread {
-            Reread::Always => self.truth().sets(&[doc])?.remove(&doc),
+            Reread::Always => self.truth().read(&[doc])?.remove(&doc),
             Reread::Never | Reread::Doubtful => None,
         };
         Ok(Query {
@@ -399,7 +401,7 @@ impl Finder {
             sketch_name: entry.sketch_name,
             level: entry.sketch.level(),
             samples,
-            all: all.map(Vec::from),
+            all: all.map(Arc::new),
             reread,
         })
     }
@@ -421,19 +423,6 @@ impl Finder {
         let met = query.common(&samples, self.recipe.sketch);
         let judged = self.judge(&query, class, met, &mut samples)?;
         Ok(Pair { a, b, ..judged })
-    }
-
-    /// What two documents of the collection have in common, by their sketches. Microseconds.
-    pub fn between(&self, a: u32, b: u32) -> Result<Match, StorageError> {
-        let query = self.query_of(a, Reread::Never)?;
-        let entry = self.collection.entry(b)?;
-        Ok(Match {
-            doc: b,
-            grade: copied(&query, &entry).unwrap_or(Grade::Similar),
-            pair: self.pair(a, b)?,
-            kind: self.recipe.sketch,
-            exact: None,
-        })
     }
 
     fn truth(&self) -> Truth<'_> {
@@ -590,13 +579,13 @@ impl Finder {
     }
 
     /// Learns the exact values of matches whose sources are still there.
-    fn learn(&self, all: &[u64], matches: &mut [Match]) -> Result<(), StorageError> {
+    fn learn(&self, all: &Shingles, matches: &mut [Match]) -> Result<(), StorageError> {
         let mut docs: Vec<u32> = matches.iter().map(|one| one.doc).collect();
         docs.sort_unstable();
-        let sets = self.truth().sets(&docs)?;
+        let sets = self.truth().read(&docs)?;
         for one in matches {
             one.exact = sets.get(&one.doc).map(|set| {
-                let overlap = Overlap::of_sorted(all, set);
+                let overlap = all.overlap(set);
                 Pair {
                     common: count(overlap.common),
                     of_a: count(overlap.a),

@@ -23,6 +23,7 @@ use super::Pair;
 use super::groups::{Chunk, FIRST, Groups};
 use super::judge::{Judge, Judging};
 use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind, RecordStream};
+use crate::collection::sketches::Sketches;
 use crate::parallel;
 use crate::storage::{Storage, StorageError};
 
@@ -135,14 +136,7 @@ impl Ready {
                 let place = (place & !COMMON) as usize;
                 let group = self.common_group(place);
                 let at = place - group.start;
-                let near = at.saturating_sub(NEIGHBOURS)..(at + NEIGHBOURS + 1).min(group.len());
-                let all = if at < HUBS {
-                    0..group.len()
-                } else {
-                    near.clone()
-                };
-                let hubs = 0..if at < HUBS { 0 } else { HUBS.min(near.start) };
-                for k in hubs.chain(all) {
+                for k in met_in_common(at, group.len()) {
                     let other = self.chunk.doc(group.start + k);
                     if other < doc {
                         meet(other, 0);
@@ -158,6 +152,18 @@ impl Ready {
             }
         }
     }
+}
+
+/// Which places of a common group, sorted by size, the document at a place meets: all if
+/// it is one of the smallest, else these and those next to it.
+pub(crate) fn met_in_common(at: usize, len: usize) -> impl Iterator<Item = usize> {
+    let near = at.saturating_sub(NEIGHBOURS)..(at + NEIGHBOURS + 1).min(len);
+    let (hubs, all) = if at < HUBS {
+        (0..0, 0..len)
+    } else {
+        (0..HUBS.min(near.start), near)
+    };
+    hubs.chain(all)
 }
 
 /// Counters, one a document, all 0 between two uses.
@@ -222,13 +228,29 @@ impl Common {
         Ok(Common { starts, numbers })
     }
 
+    /// From ⟨document, number⟩, sorted.
+    pub(crate) fn of_pairs(pairs: &[(u32, u32)]) -> Common {
+        let documents = pairs.last().map_or(0, |one| one.0 as usize + 1);
+        let mut starts = vec![0_u32; documents + 1];
+        for (doc, _) in pairs {
+            starts[*doc as usize + 1] += 1;
+        }
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        Common {
+            starts,
+            numbers: pairs.iter().map(|one| one.1).collect(),
+        }
+    }
+
     /// The common fingerprints of a document.
     pub(crate) fn of(&self, doc: u32) -> &[u32] {
-        if self.starts.is_empty() {
-            return &[];
-        }
         let doc = doc as usize;
-        &self.numbers[self.starts[doc] as usize..self.starts[doc + 1] as usize]
+        match self.starts.get(doc..doc + 2) {
+            Some(&[from, to]) => &self.numbers[from as usize..to as usize],
+            _ => &[],
+        }
     }
 }
 
@@ -237,7 +259,7 @@ impl Common {
 pub(crate) fn count(
     scratch: &dyn Storage,
     groups: &mut Groups<'_>,
-    judging: &Judging<'_>,
+    judging: &Judging<'_, Sketches>,
     threads: NonZeroUsize,
     mut keep: impl FnMut(&Pair) -> Result<(), StorageError>,
 ) -> Result<Counted, StorageError> {
@@ -345,7 +367,7 @@ fn add_up(
     scratch: &dyn Storage,
     partial: &[FileEntry],
     documents: usize,
-    judge: &mut Judge<'_>,
+    judge: &mut Judge<'_, Sketches>,
     mut keep: impl FnMut(Vec<Pair>, u64) -> Result<(), StorageError>,
 ) -> Result<(), StorageError> {
     let open = |entry| BlockReader::open(scratch, entry)?.all_records::<(u32, u32, u32)>(4);

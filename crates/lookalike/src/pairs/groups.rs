@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::postings::{Buckets, Sorted, Span};
+use super::postings::{Buckets, Sorted};
 use crate::blocks::{BlockReader, BlockWriter, FileEntry, FileKind};
 use crate::storage::{Storage, StorageError};
 
@@ -91,17 +91,22 @@ const MEETINGS: u64 = 6;
 
 impl Sizes {
     fn add(&mut self, older: usize, new: usize) {
+        self.add_many(older, new, 1);
+    }
+
+    /// Adds so many groups of a size.
+    pub(crate) fn add_many(&mut self, older: usize, new: usize, groups: u64) {
         if self.meetings.is_empty() {
             self.meetings = vec![0; SIZES];
             self.counts = vec![0; SIZES];
         }
         let size = (older + new).min(SIZES - 1);
         let (older, new) = (older as u64, new as u64);
-        let meetings = new * older + new * (new - 1) / 2;
+        let meetings = (new * older + new * (new - 1) / 2).saturating_mul(groups);
         self.meetings[size] = self.meetings[size].saturating_add(meetings);
-        self.counts[size] += 1;
-        self.groups += 1;
-        self.memberships += older + new;
+        self.counts[size] += groups;
+        self.groups += groups;
+        self.memberships += groups * (older + new);
     }
 
     /// The largest size up to which every two documents of a group may meet, so that all
@@ -160,20 +165,27 @@ impl<'a> Groups<'a> {
     ) -> Result<(), StorageError> {
         let buckets = sorted.ends.len();
         let first = partition * buckets;
-        let used = (0..buckets).filter(|bucket| !sorted.bucket(*bucket).is_empty());
+        let is_used = |bucket: &usize| !sorted.bucket(*bucket).is_empty();
         // Reading a bucket costs a look at each segment; a small sweep has use for few of
         // them, and must not read all that there is.
-        let span = if used.clone().count() * 8 >= buckets {
-            Span::Partition
-        } else {
-            Span::Bucket
+        let at_once = match (0..buckets).filter(is_used).count() {
+            many if many * 8 >= buckets => buckets,
+            _ => 1,
         };
-        for bucket in used {
-            let older: Result<Vec<&[u64]>, StorageError> = segments
-                .iter_mut()
-                .map(|segment| segment.bucket(first + bucket, span))
-                .collect();
-            self.bucket(sorted.bucket(bucket), &mut older?)?;
+        for from in (0..buckets).step_by(at_once) {
+            let mut used = (from..from + at_once).filter(is_used).peekable();
+            if used.peek().is_none() {
+                continue;
+            }
+            for segment in &mut *segments {
+                segment.hold(first + from..first + from + at_once)?;
+            }
+            let mut older = Vec::with_capacity(segments.len());
+            for bucket in used {
+                older.clear();
+                older.extend(segments.iter().map(|one| one.bucket(first + bucket)));
+                self.bucket(sorted.bucket(bucket), &mut older)?;
+            }
         }
         Ok(())
     }

@@ -64,10 +64,43 @@ const TABLE: usize = 2048;
 const BEST: usize = 64;
 const EARLIEST: usize = 8;
 
+/// What a judge asks about sketches.
+pub(crate) trait Heads {
+    /// How large the sketch of a document is.
+    fn head(&self, doc: u32) -> SketchHead;
+
+    /// How many samples a document has at a level, if that is known without them.
+    fn samples_at(&self, doc: u32, level: u32) -> Option<usize>;
+
+    /// The samples of a document, increasing; `buffer` may hold them.
+    fn samples<'a>(&'a self, doc: u32, buffer: &'a mut Vec<u64>)
+    -> Result<&'a [u64], StorageError>;
+}
+
+impl Heads for Sketches {
+    #[inline]
+    fn head(&self, doc: u32) -> SketchHead {
+        Sketches::head(self, doc)
+    }
+
+    #[inline]
+    fn samples_at(&self, doc: u32, level: u32) -> Option<usize> {
+        Sketches::samples_at(self, doc, level)
+    }
+
+    fn samples<'a>(
+        &'a self,
+        doc: u32,
+        buffer: &'a mut Vec<u64>,
+    ) -> Result<&'a [u64], StorageError> {
+        Sketches::samples(self, doc, buffer)
+    }
+}
+
 /// What every judge needs.
 #[derive(Debug)]
-pub(crate) struct Judging<'a> {
-    sketches: &'a Sketches,
+pub(crate) struct Judging<'a, S> {
+    sketches: &'a S,
     kind: SketchKind,
     floor: Floor,
     /// By the samples of both documents together: how many at least are common where the
@@ -77,8 +110,8 @@ pub(crate) struct Judging<'a> {
     least_contained: Vec<u32>,
 }
 
-impl<'a> Judging<'a> {
-    pub(crate) fn new(sketches: &'a Sketches, kind: SketchKind, floor: Floor) -> Judging<'a> {
+impl<'a, S: Heads> Judging<'a, S> {
+    pub(crate) fn new(sketches: &'a S, kind: SketchKind, floor: Floor) -> Judging<'a, S> {
         let reaches = |common, of_a, of_b, measure, threshold, errors| {
             let pair = Pair {
                 a: 1,
@@ -125,7 +158,7 @@ impl<'a> Judging<'a> {
         }
     }
 
-    pub(crate) fn sketches(&self) -> &'a Sketches {
+    pub(crate) fn sketches(&self) -> &'a S {
         self.sketches
     }
 
@@ -162,8 +195,8 @@ fn growing(
 
 /// Judges the pairs of one later document after the other.
 #[derive(Debug)]
-pub(crate) struct Judge<'a> {
-    judging: &'a Judging<'a>,
+pub(crate) struct Judge<'a, S> {
+    judging: &'a Judging<'a, S>,
     /// Common fingerprints, which meetings do not count.
     common: &'a Common,
     doc: u32,
@@ -176,8 +209,8 @@ pub(crate) struct Judge<'a> {
     set_aside: u64,
 }
 
-impl<'a> Judge<'a> {
-    pub(crate) fn new(judging: &'a Judging<'a>, common: &'a Common) -> Judge<'a> {
+impl<'a, S: Heads> Judge<'a, S> {
+    pub(crate) fn new(judging: &'a Judging<'a, S>, common: &'a Common) -> Judge<'a, S> {
         Judge {
             judging,
             common,
@@ -319,26 +352,13 @@ impl<'a> Judge<'a> {
 
     /// No more pairs of this document: the best and the earliest are kept, by document.
     pub(crate) fn end(&mut self) {
-        let kind = self.judging.kind;
-        self.of_doc.sort_unstable_by_key(|pair| pair.b);
-        if self.of_doc.len() > BEST + EARLIEST {
-            let value = |pair: &Pair| {
-                let of = |measure| pair.value(measure, kind).unwrap_or(0.0);
-                let contained = of(Measure::AInB).max(of(Measure::BInA));
-                of(Measure::Resemblance).max(0.5 * contained)
-            };
-            let mut later: Vec<(f64, Pair)> = (self.of_doc.drain(EARLIEST..))
-                .map(|pair| (value(&pair), pair))
-                .collect();
-            later.select_nth_unstable_by(BEST, |(x, one), (y, other)| {
-                y.total_cmp(x).then(one.b.cmp(&other.b))
-            });
-            self.set_aside += (later.len() - BEST) as u64;
-            later.truncate(BEST);
-            later.sort_unstable_by_key(|(_, pair)| pair.b);
-            self.of_doc.extend(later.into_iter().map(|(_, pair)| pair));
-        }
+        self.set_aside += keep_best(&mut self.of_doc, self.judging.kind);
         self.pairs.append(&mut self.of_doc);
+    }
+
+    /// No more pairs of this document: all that are above the floor, in no order.
+    pub(crate) fn above_floor(&mut self) -> std::vec::Drain<'_, Pair> {
+        self.of_doc.drain(..)
     }
 
     /// What was kept since the last time, and how much was set aside.
@@ -348,6 +368,31 @@ impl<'a> Judge<'a> {
             std::mem::take(&mut self.set_aside),
         )
     }
+}
+
+/// Of the pairs of one later document keeps the best and the earliest, by earlier document,
+/// and says how many are left out.
+pub(crate) fn keep_best(of_doc: &mut Vec<Pair>, kind: SketchKind) -> u64 {
+    of_doc.sort_unstable_by_key(|pair| pair.b);
+    if of_doc.len() <= BEST + EARLIEST {
+        return 0;
+    }
+    let value = |pair: &Pair| {
+        let of = |measure| pair.value(measure, kind).unwrap_or(0.0);
+        let contained = of(Measure::AInB).max(of(Measure::BInA));
+        of(Measure::Resemblance).max(0.5 * contained)
+    };
+    let mut later: Vec<(f64, Pair)> = (of_doc.drain(EARLIEST..))
+        .map(|pair| (value(&pair), pair))
+        .collect();
+    later.select_nth_unstable_by(BEST, |(x, one), (y, other)| {
+        y.total_cmp(x).then(one.b.cmp(&other.b))
+    });
+    let set_aside = (later.len() - BEST) as u64;
+    later.truncate(BEST);
+    later.sort_unstable_by_key(|(_, pair)| pair.b);
+    of_doc.extend(later.into_iter().map(|(_, pair)| pair));
+    set_aside
 }
 
 /// What two lists have in common among those that are 0 modulo 2^level.

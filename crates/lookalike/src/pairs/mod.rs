@@ -83,6 +83,24 @@ pub enum Measure {
 }
 
 impl Pair {
+    /// Two documents with all their shingles, each once and in order.
+    pub(crate) fn of_sets(a: u32, b: u32, of_a: &[u64], of_b: &[u64]) -> Pair {
+        Pair::of_overlap(a, b, Overlap::of_sorted(of_a, of_b))
+    }
+
+    /// Two documents by what all their shingles have in common.
+    pub(crate) fn of_overlap(a: u32, b: u32, overlap: Overlap) -> Pair {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Pair {
+            a,
+            b,
+            common: count(overlap.common),
+            of_a: count(overlap.a),
+            of_b: count(overlap.b),
+            basis: Basis::Exact,
+        }
+    }
+
     /// Hits, samples and the share of all shingles that was looked at.
     fn counts(&self, measure: Measure, kind: SketchKind) -> Option<(usize, usize, f64)> {
         let overlap = self.overlap();

@@ -225,11 +225,14 @@ pub(crate) fn merged(
         postings: Vec::new(),
         ends: Vec::with_capacity(BUCKETS),
     };
-    for bucket in partition * BUCKETS..(partition + 1) * BUCKETS {
+    let buckets = partition * BUCKETS..(partition + 1) * BUCKETS;
+    for segment in &mut *segments {
+        segment.hold(buckets.clone())?;
+    }
+    for bucket in buckets {
         let from = sorted.postings.len();
-        for segment in &mut *segments {
-            let postings = segment.bucket(bucket, Span::Partition)?;
-            sorted.postings.extend_from_slice(postings);
+        for segment in &*segments {
+            sorted.postings.extend_from_slice(segment.bucket(bucket));
         }
         sorted.postings[from..].sort_unstable();
         sorted.ends.push(sorted.postings.len());
@@ -476,7 +479,7 @@ impl Postings {
             postings: self,
             cursor: self.reader.cursor(),
             held: Vec::new(),
-            within: 0..0,
+            first: 0,
         }
     }
 
@@ -555,45 +558,33 @@ impl Postings {
     }
 }
 
-/// How much of the postings is read when a bucket is asked for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Span {
-    /// Its partition: where most of its buckets will be asked for.
-    Partition,
-    /// The bucket alone.
-    Bucket,
-}
-
-/// Postings of a segment, read bucket by bucket in increasing order: a block that several
-/// of them share is read once. Memory: that block, and a partition at most.
+/// Postings of a segment, some buckets at a time, in increasing order: a block that several
+/// of them share is read once. Memory: that block, and what is held.
 pub(crate) struct Buckets<'a> {
     postings: &'a Postings,
     cursor: BlockCursor,
     held: Vec<u64>,
-    /// What is held.
-    within: Range<usize>,
+    /// Where what is held begins.
+    first: u64,
 }
 
 impl Buckets<'_> {
-    /// The postings of a bucket, sorted.
-    pub(crate) fn bucket(&mut self, bucket: usize, span: Span) -> Result<&[u64], StorageError> {
+    /// Reads some buckets.
+    pub(crate) fn hold(&mut self, buckets: Range<usize>) -> Result<(), StorageError> {
         let starts = &self.postings.starts;
-        if !self.within.contains(&bucket) {
-            self.within = match span {
-                Span::Partition => {
-                    let first = bucket / BUCKETS * BUCKETS;
-                    first..first + BUCKETS
-                }
-                Span::Bucket => bucket..bucket + 1,
-            };
-            self.held.clear();
-            let words = starts[self.within.start]..starts[self.within.end];
-            self.cursor.read_words(words, &mut self.held)?;
-        }
+        self.held.clear();
+        self.first = starts[buckets.start];
+        let words = self.first..starts[buckets.end];
+        self.cursor.read_words(words, &mut self.held)
+    }
+
+    /// The postings of a bucket that is held, sorted.
+    #[inline]
+    pub(crate) fn bucket(&self, bucket: usize) -> &[u64] {
         let place = |bucket: usize| {
-            let place = starts[bucket] - starts[self.within.start];
+            let place = self.postings.starts[bucket] - self.first;
             usize::try_from(place).unwrap_or(usize::MAX)
         };
-        Ok(&self.held[place(bucket)..place(bucket + 1)])
+        &self.held[place(bucket)..place(bucket + 1)]
     }
 }

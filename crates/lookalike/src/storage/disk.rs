@@ -9,7 +9,7 @@ use memmap2::Mmap;
 use rustix::fs::OFlags;
 
 use super::map::map;
-use super::{Append, ReadAt, Storage};
+use super::{Append, ReadAt, Stop, Storage};
 
 /// A folder on a disk.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub struct Disk {
     is_lasting: bool,
     /// Whether files are mapped into memory when they are opened.
     is_mapped: bool,
+    stop: Stop,
 }
 
 impl Disk {
@@ -28,6 +29,7 @@ impl Disk {
             folder: folder.to_owned(),
             is_lasting: true,
             is_mapped: false,
+            stop: Stop::default(),
         }
     }
 
@@ -45,6 +47,13 @@ impl Disk {
             is_lasting: false,
             ..Disk::new(folder)
         }
+    }
+
+    /// The same, where work ends when somebody wants it to.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: &Stop) -> Disk {
+        self.stop = stop.clone();
+        self
     }
 
     /// A folder, made if need be, that will still be there after a power cut. Only its
@@ -97,6 +106,10 @@ impl Disk {
 }
 
 impl Storage for Disk {
+    fn is_stopped(&self) -> bool {
+        self.stop.is_stopped()
+    }
+
     fn create(&self, name: &str) -> io::Result<Box<dyn Append>> {
         let place = self.place(name)?;
         match fs::remove_file(&place) {

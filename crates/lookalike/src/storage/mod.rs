@@ -11,6 +11,8 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub mod disk;
 mod error;
@@ -40,6 +42,36 @@ pub trait Storage: fmt::Debug + Send + Sync {
     fn list(&self) -> io::Result<Vec<String>>;
     /// Makes creations, renames and removals last.
     fn sync_folder(&self) -> io::Result<()>;
+    /// Whether somebody wants the work to end.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// An error if somebody wants the work to end: asked now and then by all that takes long.
+pub(crate) fn go_on(storage: &dyn Storage) -> Result<(), StorageError> {
+    if storage.is_stopped() {
+        let stopped = io::Error::new(io::ErrorKind::Interrupted, "the work was stopped");
+        return Err(StorageError::io(".", stopped));
+    }
+    Ok(())
+}
+
+/// A wish that work ends, which any thread may have: it ends soon after, with an error, and
+/// what it would have made is not there.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Ends the work.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is to end.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// A file being written.

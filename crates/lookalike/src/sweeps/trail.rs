@@ -12,7 +12,8 @@
 //! either: that is seen from the side of the candidate. Addresses decide between places
 //! that have the text, and speak for one that has some of it.
 //!
-//! All from sketches; a page takes about a millisecond.
+//! All from sketches: a page takes a few milliseconds, most of them for candidates seen
+//! from their own side.
 
 use std::ops::Range;
 
@@ -28,8 +29,8 @@ use crate::find::{Finder, Pages, Query, Reread, Shares};
 use crate::pairs::{Basis, Measure, Pair};
 use crate::storage::StorageError;
 
-/// What is needed to follow pages through the sweeps of a collection: 24 bytes for each
-/// page of each sweep, 8 a document, and the names of hosts.
+/// What is needed to follow pages through the sweeps of a collection: 16 bytes for each
+/// page of each sweep, 8 a document, 8 more a copy, and the names of hosts.
 #[derive(Debug)]
 pub struct Trail {
     /// Which page each sweep saw as which document.
@@ -96,8 +97,8 @@ pub struct Evidence {
     pub rare_held: f64,
     /// How much of what is there is of the page.
     pub rare_own: f64,
-    /// How much of what is there is of the best other page that vanished, or of what was
-    /// there before.
+    /// How much of what is there is of the best other page of the sweep that saw this one
+    /// last; what stood there before is one of them.
     pub rare_other: f64,
     /// How much of the page was there already when it was last seen.
     pub held_before: f64,
@@ -121,6 +122,16 @@ pub enum How {
 }
 
 impl How {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            How::Moved => "a page of its own",
+            How::Folded => "part of a longer page",
+            How::Split => "a part of it",
+            How::Template => "only its template",
+        }
+    }
+
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {

@@ -101,6 +101,9 @@ pub struct Place {
     pub own: Option<Estimate>,
 }
 
+/// Sweeps that saw a page, and what it was there.
+type Sightings = Vec<(usize, u32)>;
+
 /// A place with less confidence is not told.
 const FAINT: f64 = 0.05;
 
@@ -120,27 +123,15 @@ impl Trail {
     /// Where the page of an address, or of an id, is now.
     pub fn whereabouts(&self, finder: &Finder, name: &str) -> Result<Whereabouts, StorageError> {
         let collection = finder.collection();
-        let docs = collection.find_named(name)?;
-        let mut sighted = None;
-        for doc in docs {
-            let key = collection.entry(doc)?.key;
-            sighted = sighted.max(
-                self.timeline
-                    .sightings(key)
-                    .last()
-                    .map(|last| (last.0, key)),
-            );
-        }
-        let Some((_, key)) = sighted else {
+        let Some((key, sightings)) = self.sightings(collection, name)? else {
             return Ok(Whereabouts::unknown());
         };
-        let sightings: Vec<(usize, u32)> = self.timeline.sightings(key).collect();
         let (sweep, doc) = sightings[sightings.len() - 1];
         let good = last_good(collection, &sightings)?;
         let newest = self.timeline.sweeps().len() - 1;
         let visited = (sweep + 1..=newest).any(|sweep| self.hosts.visited(sweep, doc));
         let mut out = Whereabouts {
-            doc: Some(good.1),
+            doc: Some(good),
             last_sweep: Some(sweep),
             last_seen: self.last_seen(collection, sweep, doc)?,
             is_unvisited: sweep < newest && !visited,
@@ -158,9 +149,8 @@ impl Trail {
             }
             return Ok(out);
         }
-        let from = sweep.max(good.0);
         let mut tried = BTreeSet::from([key]);
-        let (places, is_tie) = self.places(finder, name, (from, good.1), &mut tried, None)?;
+        let (places, is_tie) = self.places(finder, name, (sweep, good), &mut tried, None)?;
         let best = places.first().map_or(0.0, |best| best.confidence);
         (out.now, out.is_tie) = (places, is_tie);
         out.status = if best >= PERHAPS && (!out.is_unvisited || best >= MOVED) {
@@ -186,27 +176,45 @@ impl Trail {
         name: &str,
     ) -> Result<Vec<(String, Evidence)>, StorageError> {
         let collection = finder.collection();
+        let Some((_, sightings)) = self.sightings(collection, name)? else {
+            return Ok(Vec::new());
+        };
+        let (sweep, _) = sightings[sightings.len() - 1];
+        let good = last_good(collection, &sightings)?;
         let mut out = Vec::new();
-        for doc in collection.find_named(name)? {
-            let key = collection.entry(doc)?.key;
-            let Some((from, doc)) = self.timeline.sightings(key).last() else {
-                continue;
-            };
-            let later = from + 1..self.timeline.sweeps().len();
-            let (before, after) = (self.seen(from..from + 1), self.seen(later.clone()));
-            for trace in self.traces(
-                finder,
-                doc,
-                (from, &before),
-                (later, &after),
-                &mut self.counting(),
-            )? {
-                let (_, url) = collection.strings(trace.doc, &collection.entry(trace.doc)?)?;
-                out.push((url.unwrap_or_default(), trace.evidence));
-            }
-            break;
+        for trace in self.later_traces(finder, (sweep, good))? {
+            let (_, url) = collection.strings(trace.doc, &collection.entry(trace.doc)?)?;
+            out.push((url.unwrap_or_default(), trace.evidence));
         }
         Ok(out)
+    }
+
+    /// What the page of an address, or of an id, goes by, and the sweeps that saw it, in
+    /// order of time: one at least. If several pages have the name, the one seen last.
+    fn sightings(
+        &self,
+        collection: &Collection,
+        name: &str,
+    ) -> Result<Option<(u64, Sightings)>, StorageError> {
+        let mut last = None;
+        for doc in collection.find_named(name)? {
+            let key = collection.entry(doc)?.key;
+            let seen = self.timeline.sightings(key).last();
+            last = last.max(seen.map(|(sweep, _)| (sweep, key)));
+        }
+        Ok(last.map(|(_, key)| (key, self.timeline.sightings(key).collect())))
+    }
+
+    /// Where a document that was last seen in a sweep may be in later ones.
+    fn later_traces(
+        &self,
+        finder: &Finder,
+        (from, doc): (usize, u32),
+    ) -> Result<Vec<Trace>, StorageError> {
+        let later = from + 1..self.timeline.sweeps().len();
+        let (before, after) = (self.seen(from..from + 1), self.seen(later.clone()));
+        let pages = &mut self.counting();
+        self.traces(finder, doc, (from, &before), (later, &after), pages)
     }
 
     /// When a page that is a document in a sweep was captured there.
@@ -254,25 +262,23 @@ impl Trail {
         &self,
         finder: &Finder,
         url: &str,
-        (from, doc): (usize, u32),
+        last: (usize, u32),
         tried: &mut BTreeSet<u64>,
         via: Option<&str>,
     ) -> Result<(Vec<Place>, bool), StorageError> {
-        let later = from + 1..self.timeline.sweeps().len();
-        let (before, after) = (self.seen(from..from + 1), self.seen(later.clone()));
-        let pages = &mut self.counting();
-        let traces = self.traces(finder, doc, (from, &before), (later, &after), pages)?;
-        let mut places = Vec::new();
-        let mut is_tie = false;
-        for (number, trace) in traces.iter().take(PLACES).enumerate() {
-            let confidence = trace.confidence();
-            if confidence < FAINT {
-                continue;
+        let mut traces = self.later_traces(finder, last)?;
+        traces.truncate(PLACES);
+        traces.retain(|trace| trace.confidence() >= FAINT);
+        let is_tie = match traces.as_slice() {
+            [first, second, ..] => {
+                first.evidence.rank() - second.evidence.rank() <= TIE
+                    && second.evidence.confidence() >= MOVED
             }
-            let near = traces[0].evidence.rank() - trace.evidence.rank() <= TIE;
-            is_tie |= number == 1 && near && trace.evidence.confidence() >= MOVED;
-            places.push(self.place(finder, url, trace, via)?);
-        }
+            _ => false,
+        };
+        let places = traces.iter();
+        let places = places.map(|trace| self.place(finder, url, trace, via));
+        let mut places: Vec<Place> = places.collect::<Result<_, _>>()?;
         // What vanished from there again is followed, from the best place on.
         let Some(best) = places.first() else {
             return Ok((places, false));
@@ -397,18 +403,15 @@ impl Whereabouts {
     }
 }
 
-/// The last sighting with a text worth looking for: not one that is shorter than a
-/// shingle, if there is another.
-fn last_good(
-    collection: &Collection,
-    sightings: &[(usize, u32)],
-) -> Result<(usize, u32), StorageError> {
-    for &(sweep, doc) in sightings.iter().rev() {
+/// What a page was when it last had a text worth looking for: not one that is shorter than
+/// a shingle, if there is another.
+fn last_good(collection: &Collection, sightings: &[(usize, u32)]) -> Result<u32, StorageError> {
+    for &(_, doc) in sightings.iter().rev() {
         if !collection.entry(doc)?.has(Flag::Short) {
-            return Ok((sweep, doc));
+            return Ok(doc);
         }
     }
-    Ok(sightings[sightings.len() - 1])
+    Ok(sightings[sightings.len() - 1].1)
 }
 
 /// What a page was before it became another, if it did.

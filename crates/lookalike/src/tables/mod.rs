@@ -24,9 +24,17 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::str::FromStr;
 
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use self::batches::Batcher;
 use crate::corpus::record::Timestamp;
 
+pub mod of_collection;
+
 mod rows;
+
+mod batches;
 
 mod parquet;
 
@@ -34,7 +42,8 @@ mod text;
 
 pub(crate) use self::parquet::{CREATED_BY, io_error};
 pub use self::rows::{
-    DocumentRow, Documents, PairRow, Pairs, Quality, QualityRow, SketchRow, Sketches,
+    DocumentRow, Documents, Filtered, FilteredRow, PairRow, Pairs, Quality, QualityRow, SketchRow,
+    Sketches,
 };
 pub(crate) use self::text::{put_csv_text, put_json_text};
 
@@ -211,6 +220,7 @@ pub struct Writer<T> {
 enum Sink {
     Parquet(Box<parquet::Sink>),
     Text(text::Sink),
+    Batches(Box<Batcher>, Vec<RecordBatch>),
 }
 
 impl<T: Tabled> Writer<T> {
@@ -227,6 +237,25 @@ impl<T: Tabled> Writer<T> {
             rows: 0,
             of: PhantomData,
         })
+    }
+
+    /// Starts a table that stays in memory.
+    pub fn held() -> Writer<T> {
+        let columns = <T::Row<'static> as Row>::TABLE.columns;
+        Writer {
+            sink: Sink::Batches(Box::new(Batcher::new(columns)), Vec::new()),
+            rows: 0,
+            of: PhantomData,
+        }
+    }
+
+    /// The schema and the rows of a table that was begun with [`Writer::held`].
+    pub fn batches(self) -> io::Result<(SchemaRef, Vec<RecordBatch>)> {
+        let Sink::Batches(mut gather, mut batches) = self.sink else {
+            return Err(io::Error::other("the table is not in memory"));
+        };
+        batches.extend(gather.end_batch()?);
+        Ok((gather.schema, batches))
     }
 
     /// Writes one row.
@@ -249,6 +278,15 @@ impl<T: Tabled> Writer<T> {
                 });
                 sink.end_row()
             }
+            Sink::Batches(gather, batches) => {
+                let mut column = 0;
+                row.each(&mut |cell| {
+                    gather.put(column, cell);
+                    column += 1;
+                });
+                batches.extend(gather.end_row()?);
+                Ok(())
+            }
         }
     }
 
@@ -257,6 +295,7 @@ impl<T: Tabled> Writer<T> {
         match self.sink {
             Sink::Parquet(sink) => sink.finish()?,
             Sink::Text(sink) => sink.finish()?,
+            Sink::Batches(..) => {}
         }
         Ok(self.rows)
     }

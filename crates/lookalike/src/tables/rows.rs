@@ -170,6 +170,43 @@ table! {
 }
 
 table! {
+    /// A document of a filter's collection and the cluster it is in: the columns of
+    /// [`DocumentRow`], of which features tell no size and no resemblance.
+    Filtered of FilteredRow is "documents" {
+        /// The collection's own number of the document.
+        doc: u32,
+        /// The caller's id, where the input has one.
+        id: Option<&'a str>,
+        /// Its address.
+        url: Option<&'a str>,
+        /// When it was captured, to the minute.
+        date: Option<Timestamp>,
+        /// The input it was read from.
+        file: &'a str,
+        /// Where in that input.
+        offset: u64,
+        /// Never known.
+        tokens: Option<u64>,
+        /// Never known.
+        shingles: Option<u64>,
+        /// Never known.
+        grade: Option<&'a str>,
+        /// Its cluster.
+        cluster: Option<u32>,
+        /// How many documents are in that cluster, itself among them.
+        cluster_size: Option<u64>,
+        /// The `doc` that stands for the cluster: its first.
+        representative: Option<u32>,
+        /// Whether it is the one.
+        is_representative: Option<bool>,
+        /// Never known.
+        resemblance: Option<f64>,
+        /// Never known.
+        containment: Option<f64>,
+    }
+}
+
+table! {
     /// Two documents that are alike.
     Pairs of PairRow is "pairs" {
         /// The `doc` of the one.

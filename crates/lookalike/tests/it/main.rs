@@ -2,11 +2,17 @@
 //!
 //! | file | what belongs there |
 //! |---|---|
+//! | `cases.rs` | the case table that every way in must agree on |
 //! | `damage.rs` | collections that rotted, were cut or mixed up |
+//! | `evidence.rs` | passages against what was copied, drift against all words of both texts |
 //! | `surprise.rs` | inputs that make other programs slow, or wrong |
 //! | `fixture.rs` | collections of every format there was |
 
+mod cases;
+
 mod damage;
+
+mod evidence;
 
 mod fixture;
 

@@ -8,17 +8,15 @@ use arrow_array::{Array, ArrayRef, BinaryViewArray, Int64Array, RecordBatch, Str
 use arrow_buffer::NullBuffer;
 use arrow_cast::cast;
 use arrow_schema::ArrowError;
-use arrow_schema::{DataType, TimeUnit};
-use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use arrow_schema::{DataType, Schema, TimeUnit};
+use parquet::schema::types::SchemaDescriptor;
 
 use super::{Fault, FieldNames};
 use crate::corpus::date::when;
 use crate::corpus::record::{Archived, Body, Offset, Record, Refused, Timestamp, When};
 
 /// Where the fields are: the names to go down by, from the top.
-pub(super) struct Columns {
-    /// The leaves of the file that have to be read.
-    pub(super) leaves: Vec<usize>,
+pub(crate) struct Columns {
     text: Option<Vec<String>>,
     features: Option<Vec<String>>,
     id: Option<Vec<String>>,
@@ -27,14 +25,13 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn find(reader: &ArrowReaderMetadata, names: &FieldNames) -> Result<Columns, Fault> {
-        let schema = reader.schema();
-        let mut leaves = Vec::new();
+    /// Finds the fields in a schema that has views of bytes for text.
+    pub(crate) fn find(schema: &Schema, names: &FieldNames) -> Result<Columns, Fault> {
         // A column whose own name has dots comes before one within a structure.
-        let mut find = |name: &str| -> Option<(Vec<String>, DataType)> {
+        let find = |name: &str| -> Option<(Vec<String>, DataType)> {
             let whole = vec![name.to_owned()];
             let parts = name.split('.').map(str::to_owned).collect();
-            let (path, kind) = [whole, parts].into_iter().find_map(|path: Vec<String>| {
+            [whole, parts].into_iter().find_map(|path: Vec<String>| {
                 let (first, rest) = path.split_first()?;
                 let mut field = schema.fields().find(first)?.1;
                 for name in rest {
@@ -45,14 +42,7 @@ impl Columns {
                 }
                 let kind = field.data_type().clone();
                 Some((path, kind))
-            })?;
-            let columns = reader.parquet_schema().columns().iter().enumerate();
-            leaves.extend(
-                columns
-                    .filter(|(_, column)| column.path().parts().starts_with(&path))
-                    .map(|(leaf, _)| leaf),
-            );
-            Some((path, kind))
+            })
         };
         let text = find(&names.text);
         let features = if text.is_none() {
@@ -66,11 +56,6 @@ impl Columns {
             date: find(&names.date).map(|found| found.0),
             text: text.as_ref().map(|found| found.0.clone()),
             features: features.as_ref().map(|found| found.0.clone()),
-            leaves: {
-                leaves.sort_unstable();
-                leaves.dedup();
-                leaves
-            },
         };
         match (text, features) {
             (Some((_, DataType::BinaryView)), _) => Ok(columns),
@@ -96,8 +81,31 @@ impl Columns {
         }
     }
 
+    fn paths(&self) -> impl Iterator<Item = &Vec<String>> {
+        let all = [&self.text, &self.features, &self.id, &self.url, &self.date];
+        all.into_iter().flatten()
+    }
+
+    /// The leaves of a file that have to be read.
+    pub(crate) fn leaves(&self, schema: &SchemaDescriptor) -> Vec<usize> {
+        let is_wanted = |leaf: &usize| {
+            let column = schema.column(*leaf);
+            let parts = column.path().parts();
+            self.paths().any(|path| parts.starts_with(path))
+        };
+        (0..schema.num_columns()).filter(is_wanted).collect()
+    }
+
+    /// The names of the columns that have to be read.
+    pub(crate) fn tops(&self) -> Vec<&str> {
+        self.paths()
+            .filter_map(|path| path.first())
+            .map(String::as_str)
+            .collect()
+    }
+
     /// The columns of one batch, in the shapes that rows are read from.
-    pub(super) fn values(&self, batch: &RecordBatch) -> Result<Values, ArrowError> {
+    pub(crate) fn values(&self, batch: &RecordBatch) -> Result<Values, ArrowError> {
         let text_of = |path: &Option<Vec<String>>| match path.as_ref().and_then(|p| reach(batch, p))
         {
             Some(column) => Text::new(column),
@@ -144,7 +152,7 @@ fn reach(batch: &RecordBatch, path: &[String]) -> Option<Reached> {
 }
 
 /// The values of a batch.
-pub(super) struct Values {
+pub(crate) struct Values {
     pub(super) len: usize,
     text: Option<Text>,
     id: Option<Text>,
@@ -155,7 +163,7 @@ pub(super) struct Values {
 
 impl Values {
     /// The record in a row of the batch, which has a number in the file.
-    pub(super) fn record(&self, row: usize, number: u64) -> Result<Record<'_>, Refused> {
+    pub(crate) fn record(&self, row: usize, number: u64) -> Result<Record<'_>, Refused> {
         Ok(Record {
             offset: Offset(number),
             id: self.id.as_ref().and_then(|id| id.lossy(row)),

@@ -34,9 +34,9 @@ use super::record::{Record, Refused};
 
 pub(crate) mod guard;
 
-mod columns;
+pub(crate) mod columns;
 
-mod schema;
+pub(crate) mod schema;
 
 pub(crate) mod source;
 
@@ -127,6 +127,8 @@ pub struct ParquetRecords {
     opened: Opened,
     reader: ArrowReaderMetadata,
     columns: Arc<Columns>,
+    /// The leaves of the file that have to be read.
+    leaves: Vec<usize>,
     /// The row group to open next.
     next_group: usize,
     /// The rows before that group.
@@ -158,11 +160,13 @@ impl ParquetRecords {
                 ArrowReaderOptions::new().with_schema(schema::with_views(hinted.schema())),
             )
         })?;
-        let columns = Columns::find(&reader, fields)?;
+        let columns = Columns::find(reader.schema(), fields)?;
+        let leaves = columns.leaves(reader.parquet_schema());
         Ok(ParquetRecords {
             opened,
             reader,
             columns: Arc::new(columns),
+            leaves,
             next_group: 0,
             rows_before: 0,
             open: None,
@@ -235,7 +239,7 @@ impl ParquetRecords {
         decoding(|| {
             let metadata = self.reader.metadata().row_group(group);
             let mut bytes = 0_u64;
-            for leaf in &self.columns.leaves {
+            for leaf in &self.leaves {
                 let column = metadata.column(*leaf);
                 guard::check_pages(&self.opened.source, column)
                     .map_err(|fault| ParquetError::External(Box::new(fault)))?;
@@ -252,7 +256,7 @@ impl ParquetRecords {
             .with_row_groups(vec![group])
             .with_projection(ProjectionMask::leaves(
                 self.reader.parquet_schema(),
-                self.columns.leaves.iter().copied(),
+                self.leaves.iter().copied(),
             ))
             .with_batch_size(in_batch.clamp(1, BATCH_ROWS));
             if let Some(selection) = selection {

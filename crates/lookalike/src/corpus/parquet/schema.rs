@@ -43,7 +43,7 @@ fn plain(node: &TypePtr) -> Result<TypePtr, ParquetError> {
 
 /// The same schema, with views of bytes for all that is text or bytes: a value in a
 /// dictionary that a million rows share is there once.
-pub(super) fn with_views(schema: &SchemaRef) -> SchemaRef {
+pub(crate) fn with_views(schema: &Schema) -> SchemaRef {
     let fields: Vec<FieldRef> = schema.fields().iter().map(view).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }

@@ -10,7 +10,7 @@ use crate::corpus::options::ReadOptions;
 use crate::corpus::read::{EachAgain, SourceError, SourceFault};
 use crate::corpus::record::{Offset, Record, Refused};
 
-fn fields(options: &ReadOptions) -> FieldNames {
+pub(crate) fn fields(options: &ReadOptions) -> FieldNames {
     FieldNames {
         text: options.text_field.clone(),
         id: options.id_field.clone(),
@@ -31,7 +31,7 @@ fn failed(source: &Source, fault: Fault) -> SourceError {
 }
 
 /// Whether the limits of names are kept.
-fn checked<'r>(
+pub(crate) fn checked<'r>(
     record: Result<Record<'r>, Refused>,
     options: &ReadOptions,
 ) -> Result<Record<'r>, Refused> {

@@ -41,7 +41,7 @@ pub(crate) fn parquet(
 }
 
 /// A record in a form that can be compared: row, id, url, date, text or features.
-type Seen = (
+pub(crate) type Seen = (
     u64,
     Option<String>,
     Option<String>,
@@ -49,7 +49,7 @@ type Seen = (
     Result<String, &'static str>,
 );
 
-fn seen(record: Result<Record<'_>, Refused>) -> Seen {
+pub(crate) fn seen(record: Result<Record<'_>, Refused>) -> Seen {
     match record {
         Ok(record) => (
             record.offset.0,

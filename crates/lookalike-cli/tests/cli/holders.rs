@@ -1,0 +1,132 @@
+use std::fmt::Write;
+
+use crate::{Folder, assert_snapshot};
+
+const NOTICE: &str = "Permission to use, copy, modify and distribute this text for any purpose \
+with or without fee is hereby granted, provided that the above notice and this permission \
+notice appear in all copies of it and in all that is made from it by anybody.";
+
+fn of_pages() -> Folder {
+    let altered = NOTICE.replace("with or without", "without");
+    let quoted = NOTICE.split(", provided").next().expect("a beginning");
+    let rows = [
+        ("http://a.example/", "2020-01-01", NOTICE.to_owned()),
+        (
+            "http://b.example/",
+            "2021-01-01",
+            format!(
+                "<!doctype html><p>{NOTICE}</p><p>Imprint of the site: <a href='mailto:=web@b.example'>write</a> or info@b.example</p>"
+            ),
+        ),
+        ("http://c.example/", "2019-01-01", NOTICE.to_owned()),
+        ("http://c.example/", "2020-01-01", altered.clone()),
+        (
+            "http://c.example/",
+            "2021-06-01",
+            format!("{altered} With a word of ours."),
+        ),
+        (
+            "http://d.example/",
+            "2022-01-01",
+            format!(
+                "{quoted}. {}",
+                "And much else that has nothing to do with it at all. ".repeat(2)
+            ),
+        ),
+        (
+            "http://e.example/",
+            "2022-01-01",
+            "Something else stands here, of other words, and of enough of them to be a document"
+                .to_owned(),
+        ),
+    ];
+    let mut lines = String::new();
+    for (url, date, text) in rows {
+        let row = serde_json::json!({ "url": url, "date": date, "text": text });
+        let _ = writeln!(lines, "{row}");
+    }
+    let folder = Folder::with(&[
+        ("in.jsonl", lines.as_bytes()),
+        ("notice.txt", NOTICE.as_bytes()),
+    ]);
+    let made = folder.run("add c.lk in.jsonl --quiet --shingle 5");
+    assert_eq!(made.status, Some(0), "{made}");
+    folder
+}
+
+#[test]
+fn copies_tells_who_holds_a_text() {
+    let folder = of_pages();
+    let mut ran = vec![
+        folder.run("copies c.lk notice.txt --csv out.csv"),
+        folder.run("copies c.lk notice.txt --json"),
+        folder.run("copies c.lk --url http://a.example/ --min-containment 0.9"),
+        folder.run_with_input(
+            "copies c.lk -",
+            b"nobody has anything of this at all, not a word",
+        ),
+        folder.run("copies c.lk --url http://z.example/"),
+        folder.run("copies c.lk notice.txt --csv notice.txt"),
+    ];
+    let csv = folder.read("out.csv");
+    ran.push(folder.run("copies c.lk missing.txt"));
+    assert_snapshot("copies", &ran);
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("copies_csv", csv);
+    });
+}
+
+#[test]
+fn drift_tells_what_was_done_to_a_text() {
+    let folder = of_pages();
+    assert_snapshot(
+        "drift_collection",
+        &[
+            folder.run("drift c.lk notice.txt"),
+            folder.run("drift c.lk notice.txt --json --drifted"),
+            folder.run("drift c.lk --baseline notice.txt --drifted --around count --quiet"),
+            folder.run("drift c.lk"),
+        ],
+    );
+}
+
+#[test]
+fn drift_needs_no_collection() {
+    let template = "Copyright [year] {holder}. All rights that the law grants are reserved by the holder of them.";
+    let copy = |names: &str| template.replace("[year] {holder}", names);
+    let (good, bad) = (
+        copy("2020 A. N. Other"),
+        copy("2021 Me").replace("All", "No"),
+    );
+    let folder = Folder::with(&[
+        ("notice.txt", template.as_bytes()),
+        ("repo/good/LICENSE", good.as_bytes()),
+        ("repo/bad/LICENSE", bad.as_bytes()),
+        (
+            "repo/src/main.c",
+            b"int main(void) { return 0; } /* and some words that are not of it */",
+        ),
+    ]);
+    assert_snapshot(
+        "drift_files",
+        &[
+            folder.run("drift --baseline notice.txt --template names repo --shingle 4"),
+            folder.run("drift --baseline notice.txt --template names repo/good --shingle 4 --json"),
+            folder.run("drift --baseline repo/good/LICENSE repo/good/LICENSE"),
+            folder.run("drift --baseline missing.txt repo"),
+            folder.run("drift --baseline notice.txt missing"),
+        ],
+    );
+}
+
+#[test]
+fn find_tells_passages() {
+    let folder = of_pages();
+    assert_snapshot(
+        "find_passages",
+        &[
+            folder.run("find c.lk notice.txt --passages --top 2"),
+            folder.run("find c.lk --url http://d.example/ --passages --json --top 2"),
+        ],
+    );
+}

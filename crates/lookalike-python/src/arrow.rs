@@ -1,0 +1,243 @@
+//! Tables in and out, by the Arrow C stream.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{LargeStringBuilder, ListBuilder};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyString};
+use pyo3_arrow::PyTable;
+use pyo3_arrow::input::AnyRecordBatch;
+
+use crate::failure::{error, kind, usage};
+use lookalike::corpus::options::ReadOptions;
+
+/// The batches of whatever speaks the Arrow C stream; their buffers stay where they are.
+pub(crate) fn batches(table: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
+    let py = table.py();
+    if !speaks_arrow(table)? {
+        let given = table.get_type().name()?;
+        let message = format!(
+            "a table must speak the Arrow C stream, as those of Polars, DuckDB, pyarrow and pandas do, and is {given}"
+        );
+        return Err(kind(py, &message));
+    }
+    let reader = table.extract::<AnyRecordBatch>()?.into_reader()?;
+    let schema = reader.schema();
+    let batches: Result<Vec<RecordBatch>, _> = reader.collect();
+    let batches = batches.map_err(|error| usage(py, format!("the table cannot be read: {error}")));
+    Ok((schema, batches?))
+}
+
+/// Whether an object gives batches.
+pub(crate) fn speaks_arrow(table: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(table.hasattr("__arrow_c_stream__")? || table.hasattr("__arrow_c_array__")?)
+}
+
+/// A table, for whoever takes the Arrow C stream.
+#[pyclass(frozen, module = "lookalike")]
+pub(crate) struct Table {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    pub(crate) fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> Table {
+        Table { schema, batches }
+    }
+
+    fn exported<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTable>> {
+        let table = PyTable::try_new(self.batches.clone(), Arc::clone(&self.schema))?;
+        Bound::new(py, table)
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let exported = self.exported(py)?;
+        exported.call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.exported(py)?.call_method0("__arrow_c_schema__")
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        let fields = self.schema.fields().iter();
+        fields.map(|field| field.name().clone()).collect()
+    }
+
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    fn __len__(&self) -> usize {
+        self.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        let columns = self.column_names().join(", ");
+        format!("<lookalike.Table of {} rows: {columns}>", self.num_rows())
+    }
+}
+
+/// Bytes of text in a batch made of Python's objects, about.
+const BATCH: usize = 16 << 20;
+
+/// Makes batches of dictionaries or strings, one at a time; the text is copied.
+pub(crate) fn gathered(
+    rows: &Bound<'_, PyAny>,
+    options: &ReadOptions,
+) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
+    let py = rows.py();
+    if rows.is_instance_of::<PyString>() || rows.is_instance_of::<PyDict>() {
+        return Err(kind(
+            py,
+            "`rows` must be many documents: put a single one into a list",
+        ));
+    }
+    let Ok(rows) = rows.try_iter() else {
+        let given = rows.get_type().name()?;
+        let message = format!("`rows` must be a table, or dictionaries or strings, and is {given}");
+        return Err(kind(py, &message));
+    };
+    let mut gather = Gather::new(options);
+    let mut batches = Vec::new();
+    for (number, row) in rows.enumerate() {
+        gather.take(number, &row?)?;
+        if gather.bytes >= BATCH {
+            batches.push(gather.finish(py)?);
+        }
+    }
+    if batches.is_empty() || gather.rows > 0 {
+        batches.push(gather.finish(py)?);
+    }
+    Ok((gather.schema(), batches))
+}
+
+struct Gather<'a> {
+    names: [&'a str; 4],
+    columns: [LargeStringBuilder; 4],
+    features: ListBuilder<LargeStringBuilder>,
+    has_features: bool,
+    rows: usize,
+    bytes: usize,
+}
+
+impl<'a> Gather<'a> {
+    fn new(options: &'a ReadOptions) -> Gather<'a> {
+        use lookalike::core::canonical::TokenKind;
+        Gather {
+            names: [
+                &options.text_field,
+                &options.id_field,
+                &options.url_field,
+                &options.date_field,
+            ],
+            columns: std::array::from_fn(|_| LargeStringBuilder::new()),
+            features: ListBuilder::new(LargeStringBuilder::new()),
+            has_features: options.tokens == TokenKind::Feature,
+            rows: 0,
+            bytes: 0,
+        }
+    }
+
+    fn schema(&self) -> SchemaRef {
+        let text = |name: &&str| Field::new(*name, DataType::LargeUtf8, true);
+        let mut fields: Vec<Field> = self.names.iter().map(text).collect();
+        if self.has_features {
+            let item = Arc::new(Field::new("item", DataType::LargeUtf8, true));
+            fields[0] = Field::new("features", DataType::List(item), true);
+        }
+        Arc::new(Schema::new(fields))
+    }
+
+    fn take(&mut self, number: usize, row: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = row.py();
+        self.rows += 1;
+        if let Ok(text) = row.cast::<PyString>() {
+            for column in &mut self.columns[1..] {
+                column.append_null();
+            }
+            return if self.has_features {
+                Err(kind(py, &format!("row {number} has no list `features`")))
+            } else {
+                self.text(text)
+            };
+        }
+        let get = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
+            let Ok(row) = row.cast::<PyDict>() else {
+                let given = row.get_type().name()?;
+                let message =
+                    format!("row {number} must be a dictionary or a string, and is {given}");
+                return Err(kind(py, &message));
+            };
+            Ok(row.get_item(name)?.filter(|value| !value.is_none()))
+        };
+        let first = if self.has_features {
+            "features"
+        } else {
+            self.names[0]
+        };
+        match get(first)? {
+            Some(features) if self.has_features => {
+                for feature in features.try_iter()? {
+                    self.features
+                        .values()
+                        .append_value(feature?.str()?.to_str()?);
+                }
+                self.features.append(true);
+            }
+            None if self.has_features => self.features.append(false),
+            None => self.columns[0].append_null(),
+            Some(text) => {
+                let Ok(text) = text.cast::<PyString>() else {
+                    let given = text.get_type().name()?;
+                    let message =
+                        format!("row {number}: `{first}` must be a string, and is {given}");
+                    return Err(kind(py, &message));
+                };
+                self.text(text)?;
+            }
+        }
+        for (i, name) in self.names.into_iter().enumerate().skip(1) {
+            match get(name)? {
+                None => self.columns[i].append_null(),
+                Some(value) if value.hasattr("isoformat")? => {
+                    let date = value.call_method0("isoformat")?;
+                    self.columns[i].append_value(date.extract::<String>()?);
+                }
+                Some(value) => self.columns[i].append_value(value.str()?.to_str()?),
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &Bound<'_, PyString>) -> PyResult<()> {
+        let text = text.to_str()?;
+        self.bytes += text.len();
+        self.columns[0].append_value(text);
+        Ok(())
+    }
+
+    fn finish(&mut self, py: Python<'_>) -> PyResult<RecordBatch> {
+        let finish = |column: &mut LargeStringBuilder| Arc::new(column.finish()) as ArrayRef;
+        let mut columns: Vec<ArrayRef> = self.columns.iter_mut().map(finish).collect();
+        if self.has_features {
+            columns[0] = Arc::new(self.features.finish());
+        }
+        self.rows = 0;
+        self.bytes = 0;
+        let batch = RecordBatch::try_new(self.schema(), columns);
+        batch.map_err(|fault| error(py, crate::failure::Kind::Type, &fault.to_string(), ""))
+    }
+}

@@ -1,0 +1,30 @@
+//! JSON as the values that Python has for it.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::Value;
+
+/// The value, as `json.loads` would give it.
+pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(is_true) => is_true.into_pyobject(py)?.to_owned().into_any(),
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) => number.into_pyobject(py)?.into_any(),
+            (None, Some(number)) => number.into_pyobject(py)?.into_any(),
+            (None, None) => number.as_f64().into_pyobject(py)?.into_any(),
+        },
+        Value::String(text) => text.into_pyobject(py)?.into_any(),
+        Value::Array(values) => {
+            let values: PyResult<Vec<_>> = values.iter().map(|one| to_python(py, one)).collect();
+            PyList::new(py, values?)?.into_any()
+        }
+        Value::Object(fields) => {
+            let out = PyDict::new(py);
+            for (name, value) in fields {
+                out.set_item(name, to_python(py, value)?)?;
+            }
+            out.into_any()
+        }
+    })
+}

@@ -1,0 +1,153 @@
+//! Long work without the interpreter's lock, that a signal ends.
+//!
+//! ```text
+//! calling thread: waits ─► progress(phase, done, total), signals ─► stop
+//! thread of the work: the engine ─► what it tells ─┘
+//! ```
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use lookalike::add::{Event, Phase};
+use lookalike::storage::Stop;
+use pyo3::prelude::*;
+
+/// How long a signal may wait.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How far a phase is; no total where it is not known.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    phase: &'static str,
+    done: u64,
+    of: Option<u64>,
+}
+
+/// What the work tells, and whether it is over.
+#[derive(Default)]
+pub(crate) struct Board {
+    state: Mutex<(Vec<Told>, bool)>,
+    changed: Condvar,
+}
+
+impl Board {
+    fn lock(&self) -> std::sync::MutexGuard<'_, (Vec<Told>, bool)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, told: Told) {
+        let mut state = self.lock();
+        // Of one phase, only the latest is worth telling.
+        match state.0.last_mut() {
+            Some(last) if last.phase == told.phase => *last = told,
+            _ => state.0.push(told),
+        }
+    }
+
+    /// What was told since, and whether there is more to come.
+    fn wait(&self) -> (Vec<Told>, bool) {
+        let state = self.lock();
+        let waited = self
+            .changed
+            .wait_timeout_while(state, LOOK, |state| !state.1);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut state.0), state.1)
+    }
+}
+
+/// What the engine says while it works, as the board has it.
+pub(crate) struct Watcher<'a> {
+    board: &'a Board,
+    phase: Phase,
+    rows: Option<u64>,
+}
+
+impl<'a> Watcher<'a> {
+    /// For so many rows, where that is known.
+    pub(crate) fn new(board: &'a Board, rows: Option<u64>) -> Watcher<'a> {
+        Watcher {
+            board,
+            phase: Phase::Sketch,
+            rows,
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: &Event<'_>) {
+        let (done, of) = match event {
+            Event::Phase(phase) => {
+                self.phase = *phase;
+                (0, None)
+            }
+            Event::Read { records, bytes, of } => match self.rows {
+                Some(rows) => (*records, Some(rows)),
+                None => (*bytes, Some(*of).filter(|of| *of > 0)),
+            },
+            Event::Done { done, of } => (*done, Some(*of)),
+            _ => return,
+        };
+        let phase = self.phase.name();
+        self.board.tell(Told { phase, done, of });
+    }
+}
+
+impl lookalike::dedup::Watch for Watcher<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        Watcher::event(self, &event);
+    }
+}
+
+/// Ends the waiting, also when the work panics.
+struct Over<'a>(&'a Board);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.lock().1 = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// Does the work on a thread of its own. A signal, or an exception of `progress`, ends it
+/// and is raised when it has ended.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Stop, &Board) -> T + Send,
+) -> PyResult<T> {
+    let (stop, board) = (Stop::default(), Board::default());
+    let (stop, board) = (&stop, &board);
+    thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            let _over = Over(board);
+            work(stop, board)
+        });
+        let mut raised = None;
+        loop {
+            let (told, is_over) = py.detach(|| board.wait());
+            if raised.is_none() {
+                let tell = || -> PyResult<()> {
+                    py.check_signals()?;
+                    if let Some(progress) = progress {
+                        for Told { phase, done, of } in told {
+                            progress.call1((phase, done, of))?;
+                        }
+                    }
+                    Ok(())
+                };
+                if let Err(error) = tell() {
+                    stop.stop();
+                    raised = Some(error);
+                }
+            }
+            if is_over {
+                break;
+            }
+        }
+        let done = py.detach(|| worker.join());
+        match (raised, done) {
+            (_, Err(panic)) => std::panic::resume_unwind(panic),
+            (Some(error), Ok(_)) => Err(error),
+            (None, Ok(done)) => Ok(done),
+        }
+    })
+}
