@@ -301,6 +301,7 @@ impl DriftArgs {
             reject(name, &refused.message, &mut tally);
         }
         for source in &inputs.sources {
+            let mut refusals: Vec<String> = Vec::new();
             let read = each_record(source, &reading, &mut |record| match record {
                 Ok((name, record)) => {
                     tally.read += 1;
@@ -322,14 +323,20 @@ impl DriftArgs {
                         written = self.write(&mut out, &line, global);
                     }
                 }
-                Err(refused) if refused.is_rejected => {
-                    reject(&source.name, &refused.to_string(), &mut tally);
-                }
+                Err(refused) if refused.is_rejected => refusals.push(refused.to_string()),
                 Err(_) => {}
             });
             std::mem::replace(&mut written, Ok(()))?;
-            if let Err(why) = read {
-                reject(&source.name, &why, &mut tally);
+            refusals.extend(read.err());
+            // A file of another kind may have thousands, all for the same reason.
+            match refusals.as_slice() {
+                [] => {}
+                [why] => reject(&source.name, why, &mut tally),
+                [first, rest @ ..] => {
+                    tally.rejected += rest.len();
+                    let more = text::counted(rest.len(), "more record");
+                    reject(&source.name, &format!("{first} (and {more})"), &mut tally);
+                }
             }
         }
         out.flush()?;

@@ -102,6 +102,7 @@ fn drift_needs_no_collection() {
         ("notice.txt", template.as_bytes()),
         ("repo/good/LICENSE", good.as_bytes()),
         ("repo/bad/LICENSE", bad.as_bytes()),
+        ("rows.jsonl", b"{}\n[]\n{\"title\":\"no text\"}\n"),
         (
             "repo/src/main.c",
             b"int main(void) { return 0; } /* and some words that are not of it */",
@@ -115,6 +116,7 @@ fn drift_needs_no_collection() {
             folder.run("drift --baseline repo/good/LICENSE repo/good/LICENSE"),
             folder.run("drift --baseline missing.txt repo"),
             folder.run("drift --baseline notice.txt missing"),
+            folder.run("drift --baseline notice.txt notice.txt rows.jsonl"),
         ],
     );
 }
