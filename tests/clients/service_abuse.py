@@ -366,7 +366,7 @@ class Page(html.parser.HTMLParser):
 
 
 TAGS = """
-    html head meta title link script body a nav main header section h1 h2 p dl div dt dd figure figcaption form label
+    html head meta title link script body a nav main header section h1 h2 h3 p dl div dt dd figure figcaption form label
     input textarea select option button fieldset legend table thead tbody tr th td small span strong em code bdi mark
     details summary svg g rect line path polyline circle text tspan defs desc
 """.split()

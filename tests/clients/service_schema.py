@@ -4,15 +4,21 @@ import pathlib
 import subprocess
 import sys
 
-from common import folder
+from common import folder, lookalike
 from service import Service, demo
 
 CONFIG = pathlib.Path(__file__).with_suffix(".toml")
 EXAMPLES = 100
 
 
+def indexed(crawl):
+    demo(crawl)
+    lookalike("index", crawl)
+    return crawl
+
+
 def main():
-    with folder() as work, Service(demo(pathlib.Path(work) / "crawl")) as service:
+    with folder() as work, Service(indexed(pathlib.Path(work) / "crawl"), "--search") as service:
         program = pathlib.Path(sys.executable).parent / "schemathesis"
         command = [
             program, "--config-file", CONFIG, "run", f"{service.url}/api/openapi.json", "--checks", "all", "--seed", "1997",

@@ -76,7 +76,7 @@ pub(crate) struct SearchParams {
 }
 
 /// Groups that are told, at most and if nothing is said; documents that are looked at for
-/// each; bytes of a query.
+/// each; characters of a query.
 const MOST: usize = 100;
 const TOP: usize = 10;
 const EACH: usize = 20;
@@ -194,8 +194,9 @@ pub(crate) async fn answer(
     if !(1..=MOST).contains(&top) {
         return Err(Refusal::bad(format!("`top` is a number from 1 to {MOST}")));
     }
-    if query.len() > LONGEST {
-        return Err(Refusal::bad(format!("`q` is longer than {LONGEST} bytes")));
+    if query.chars().count() > LONGEST {
+        let most = format!("`q` is longer than {LONGEST} characters");
+        return Err(Refusal::bad(most));
     }
     let asked = Arc::clone(&service);
     let snapshot = service.newest.snapshot();
