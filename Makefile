@@ -4,6 +4,9 @@
 CARGO ?= cargo
 CORPORA ?= ../shared/corpora
 LOOKALIKE = target/release/lookalike
+# What `make test` builds everything with, once: real text needs some optimisation, and
+# the release profile would compile every dependency again.
+TESTED = target/debug/lookalike
 
 .PHONY: demo build test lint unit clients python spark wheel bench-python bench-spark load screenshots doc fuzz-build truth bench bench-peers bench-scale bench-find bench-sweeps surprise soak avx512 bench-collapse bench-filters
 
@@ -16,7 +19,7 @@ build:
 # What CI runs: formatting, lints, documentation, tests, real clients, fuzz targets,
 # licences, and the figures on the shared corpora when they are there.
 test: lint unit python spark clients doc fuzz-build
-	@if [ -d "$(CORPORA)" ]; then $(MAKE) truth CORPORA="$(CORPORA)"; \
+	@if [ -d "$(CORPORA)" ]; then $(MAKE) truth CORPORA="$(CORPORA)" PROFILE=dev; \
 	else echo "make truth skipped: no corpora at $(CORPORA)"; fi
 
 lint:
@@ -42,8 +45,9 @@ wheel:
 	sh scripts/wheel
 
 # pyarrow, DuckDB, Polars, pandas, warcio, wget, Chromium and Schemathesis against the program.
-clients: build
-	LOOKALIKE=$(LOOKALIKE) \
+clients:
+	$(CARGO) build --locked --workspace --bin lookalike
+	LOOKALIKE=$(TESTED) \
 	  LOOKALIKE_CORPORA="$$(if [ -d '$(CORPORA)' ]; then cd '$(CORPORA)' && pwd; fi)" \
 	  sh scripts/clients
 
@@ -61,11 +65,13 @@ doc:
 
 # Fuzz targets build with the stable compiler and run a few thousand inputs each.
 fuzz-build:
-	sh scripts/fuzz 5
+	WATCH=targets sh scripts/fuzz 5
 
 # One table: figure, measured, target.
+PROFILE ?= release
 truth:
-	$(CARGO) run --release --locked -q -p lookalike-benchmarks --bin truth -- $(CORPORA)
+	$(CARGO) build --profile $(PROFILE) --locked -q --workspace --bin truth
+	target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/truth $(CORPORA)
 
 # Ratios within one run, on one core; NAME=… names the record.
 bench:
