@@ -59,7 +59,8 @@ def of_engine(inputs, collection):
 
 
 def processes(group):
-    """Of every process of a group: processor time, and the most memory it had."""
+    """Of every process of a group: processor time, and the memory of its own. Files that it
+    has mapped are the system's to take back."""
     found = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -73,9 +74,9 @@ def processes(group):
                     status = dict(line.split(":", 1) for line in file)
             except OSError:
                 continue
-            most = int(status.get("VmHWM", "0 kB").split()[0]) << 10
+            own = int(status.get("RssAnon", "0 kB").split()[0]) << 10
             is_java = status["Name"].strip() == "java"
-            found[int(entry)] = (sum(map(int, fields[11:13])) / TICK, most, is_java)
+            found[int(entry)] = (sum(map(int, fields[11:13])) / TICK, own, is_java)
     return found
 
 
@@ -114,7 +115,8 @@ class Run:
             # What had been used when each phase began.
             begun = {}
             while job.poll() is None:
-                seen.update(processes(job.pid))
+                for pid, (used, own, is_java) in processes(job.pid).items():
+                    seen[pid] = (used, max(own, seen.get(pid, (0, 0))[1]), is_java)
                 used = sum(one[0] for one in seen.values())
                 for line in log.read_text().splitlines():
                     if line.startswith("lookalike: ") and line.endswith(": begun"):
