@@ -338,7 +338,7 @@ impl Namer {
 /// A sketch in the making. Kept from document to document with its buffers.
 #[derive(Debug)]
 enum Sampler {
-    Nested(NestedSampler),
+    Nested(Box<NestedSampler>),
     Mod(ModSampler),
     Min(MinSampler),
     Perm(PermSketcher, PermState),
@@ -348,7 +348,7 @@ impl Sampler {
     fn new(recipe: &Recipe, level: Level) -> Sampler {
         match recipe.sketch {
             SketchKind::Nested { samples } => {
-                Sampler::Nested(NestedSampler::new(samples, Filter::new(level)))
+                Sampler::Nested(Box::new(NestedSampler::new(samples, Filter::new(level))))
             }
             SketchKind::Mod { modulus } => Sampler::Mod(ModSampler::new(modulus)),
             SketchKind::Min { samples } => Sampler::Min(MinSampler::new(samples, 1)),

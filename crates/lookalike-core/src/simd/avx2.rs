@@ -1,8 +1,8 @@
 //! The loops with AVX2 and carry-less multiplication.
 
 use super::masks::{Masks, positions};
-use super::portable::{self, find_tokens, short};
-use super::{Fold, Kernel, Scratch};
+use super::portable::{self, find_tokens, first_bytes, load, short, values_of_tokens};
+use super::{Fold, Kernel, Ranks, Scratch};
 use crate::canonical::Case;
 use crate::fingerprint::Mix;
 use std::arch::asm;
@@ -37,7 +37,9 @@ pub(super) fn plain_words(
         )]
         |edges, inside, base, room| positions(edges, inside, base, room),
     );
-    values_of_tokens(kernel, scratch, count, values);
+    values_of_tokens(scratch, count, values, |lower, token| {
+        fold_token(kernel.token, lower, token)
+    });
 }
 
 /// Asks for text whose turn comes soon, so that it is in the cache by then.
@@ -133,51 +135,10 @@ impl Half {
     }
 }
 
-/// One masked load for each token; those of more than 8 bytes are set aside and folded
-/// in a second loop, because a branch on the length would be guessed wrong too often.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,pclmulqdq")]
-fn values_of_tokens(kernel: &Kernel, scratch: &mut Scratch, count: usize, values: &mut Vec<u64>) {
-    let Scratch { lower, edges, long } = scratch;
-    let tokens = &edges.as_chunks().0[..count];
-    let base = values.len();
-    let mut set_aside = 0;
-    values.extend(tokens.iter().enumerate().map(|(i, &[start, end])| {
-        long[set_aside] = i as u32;
-        set_aside += usize::from(end - start > 8);
-        load(lower, start) & first_bytes(end - start)
-    }));
-    for &i in &long[..set_aside] {
-        values[base + i as usize] = fold_token(kernel.token, lower, tokens[i as usize]);
-    }
-}
-
-/// A mask for the first `len` bytes of eight, for `len` from 1.
-#[inline(always)]
-fn first_bytes(len: u32) -> u64 {
-    u64::MAX >> (64 - 8 * len.min(8))
-}
-
-/// The eight bytes at `at`.
-#[inline(always)]
-fn load(lower: &[u8], at: u32) -> u64 {
-    debug_assert!(at as usize + 8 <= lower.len());
-    // SAFETY: `find_tokens` keeps 64 bytes behind the last block, and `at` is a place
-    // inside a block.
-    unsafe {
-        lower
-            .as_ptr()
-            .add(at as usize)
-            .cast::<u64>()
-            .read_unaligned()
-    }
-    .to_le()
-}
-
 /// The value of a token of more than 8 bytes.
 #[inline]
 #[target_feature(enable = "avx2,pclmulqdq")]
-pub(super) fn fold_token(fold: Fold, lower: &[u8], [start, end]: [u32; 2]) -> u64 {
+fn fold_token(fold: Fold, lower: &[u8], [start, end]: [u16; 2]) -> u64 {
     let constants = Constants::new(fold);
     let mut value = load(lower, start);
     let mut at = start + 8;
@@ -480,6 +441,23 @@ pub(super) fn without_bits(from: &[u64], mask: u64, out: &mut [u64]) -> usize {
         count += chosen.count_ones() as usize;
     }
     count + portable::without_bits(rest, mask, &mut out[count..])
+}
+
+/// [`Ranks::mark`], with an instruction that counts bits.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn mark(ranks: &mut Ranks, numbers: &[u64]) -> usize {
+    portable::mark(ranks, numbers)
+}
+
+/// [`Ranks::place`], with the same.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn place(
+    ranks: &mut Ranks,
+    numbers: &[u64],
+    placed: &mut [u64],
+    late: &mut [u64],
+) -> usize {
+    portable::place(ranks, numbers, placed, late)
 }
 
 /// For each choice among four numbers: which halves of them come first.

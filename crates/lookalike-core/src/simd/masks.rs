@@ -32,13 +32,12 @@ pub(super) struct Edges {
 }
 
 impl Masks {
-    /// The edges of the tokens, given the byte after the block (0 at the end).
+    /// The edges of the tokens, given the block that follows.
     #[inline(always)]
-    pub(super) fn edges(&self, next: u8, carry: &mut Carry) -> Edges {
-        let next_letter = u64::from(next.is_ascii_alphabetic() || !next.is_ascii()) << 63;
-        let next_digit = u64::from(next.is_ascii_digit()) << 63;
-        let between_letters = (self.letter << 1 | carry.letter) & (self.letter >> 1 | next_letter);
-        let between_digits = (self.digit << 1 | carry.digit) & (self.digit >> 1 | next_digit);
+    pub(super) fn edges(&self, next: &Masks, carry: &mut Carry) -> Edges {
+        let between_letters =
+            (self.letter << 1 | carry.letter) & (self.letter >> 1 | next.letter << 63);
+        let between_digits = (self.digit << 1 | carry.digit) & (self.digit >> 1 | next.digit << 63);
         let inside = self.letter
             | self.digit
             | self.underscore
@@ -93,7 +92,7 @@ impl Carry {
 /// are more, because a loop that ended at the last bit would be guessed wrong in every
 /// block. Every other edge is looked for by itself, for the search waits for the one before.
 #[inline(always)]
-pub(super) fn positions(edges: Edges, inside: bool, base: u32, out: &mut [u32; 64]) -> usize {
+pub(super) fn positions(edges: Edges, inside: bool, base: u16, out: &mut [u16; 64]) -> usize {
     let Edges { starts, ends } = edges;
     let count = (starts | ends).count_ones() as usize;
     let (mut first, mut second) = if inside {
@@ -101,12 +100,10 @@ pub(super) fn positions(edges: Edges, inside: bool, base: u32, out: &mut [u32; 6
     } else {
         (starts, ends)
     };
-    let mut write = |slots: &mut [[u32; 2]]| {
+    let mut write = |slots: &mut [[u16; 2]]| {
         for slot in slots {
-            *slot = [
-                base + first.trailing_zeros(),
-                base + second.trailing_zeros(),
-            ];
+            // Behind the last edge it may wrap.
+            *slot = [first, second].map(|bits| base.wrapping_add(bits.trailing_zeros() as u16));
             first &= first.wrapping_sub(1);
             second &= second.wrapping_sub(1);
         }
@@ -121,11 +118,11 @@ pub(super) fn positions(edges: Edges, inside: bool, base: u32, out: &mut [u32; 6
 }
 
 /// Removes the tokens that are nothing but `_` and returns how many are left.
-pub(super) fn drop_underscores(lower: &[u8], tokens: &mut [[u32; 2]]) -> usize {
+pub(super) fn drop_underscores(lower: &[u8], tokens: &mut [[u16; 2]]) -> usize {
     let mut kept = 0;
     for i in 0..tokens.len() {
         let [start, end] = tokens[i];
-        if lower[start as usize..end as usize]
+        if lower[usize::from(start)..usize::from(end)]
             .iter()
             .any(|&byte| byte != b'_')
         {
