@@ -14,6 +14,7 @@
 
 use super::Case;
 use super::unicode::{CharTable, Class, Form, Plain, push, segment};
+use crate::simd::bytes::{BLOCK, not_ascii};
 use std::ops::Range;
 
 /// Bytes the vector path is given at once: the lower-cased copy and the token values of a
@@ -48,6 +49,13 @@ fn word_at(
     segment.end
 }
 
+/// What [`alternate`] writes to, kept from text to text.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    canonical: Form,
+    written: Vec<u8>,
+}
+
 /// Splits a text into stretches: those that the vector path can take go to `plain`, the
 /// words of the others, in canonical form, to `word`. In reading order. `plain` is told too
 /// what comes next in the text.
@@ -57,13 +65,13 @@ fn word_at(
 pub(crate) fn alternate<S>(
     text: &str,
     case: Case,
+    room: &mut Room,
     state: &mut S,
     mut plain: impl FnMut(&mut S, &[u8], &[u8]),
     mut word: impl FnMut(&mut S, &[u8]),
 ) {
     let bytes = text.as_bytes();
-    let mut canonical = Form::default();
-    let mut written = Vec::new();
+    let Room { canonical, written } = room;
     let mut at = 0;
     while at < bytes.len() {
         let end = bytes.len().min(at + STRETCH);
@@ -82,9 +90,9 @@ pub(crate) fn alternate<S>(
                 continue;
             }
         } else {
-            let done = write_plain(text, at..end, ascii, table, &mut written);
+            let done = write_plain(text, at..end, ascii, table, written);
             if done > at {
-                plain(state, &written, &bytes[done..]);
+                plain(state, written, &bytes[done..]);
                 at = done;
                 continue;
             }
@@ -97,7 +105,7 @@ pub(crate) fn alternate<S>(
                 word(state, &written[..len]);
                 at += run;
             } else {
-                at = word_at(text, at, table, &mut canonical, &mut |canonical, _| {
+                at = word_at(text, at, table, canonical, &mut |canonical, _| {
                     word(state, canonical);
                 });
             }
@@ -287,9 +295,9 @@ fn ascii_prefix(bytes: &[u8]) -> usize {
     if others != 0 {
         return others.trailing_zeros() as usize / 8;
     }
-    // 128 bytes at a time without a branch inside, then the odd ones.
-    let (blocks, _) = bytes.as_chunks::<128>();
-    let is_ascii = |block: &&[u8; 128]| {
+    // 128 bytes at a time without a branch inside, then the one that has others.
+    let (blocks, rest) = bytes.as_chunks::<128>();
+    let is_ascii = |block: &[u8; 128]| {
         let words = block
             .as_chunks::<8>()
             .0
@@ -297,16 +305,20 @@ fn ascii_prefix(bytes: &[u8]) -> usize {
             .map(|word| u64::from_ne_bytes(*word));
         words.fold(0, |all, word| all | word) & HIGH == 0
     };
-    let at = 128 * blocks.iter().take_while(is_ascii).count();
-    let (words, odd) = bytes[at..].as_chunks::<8>();
-    for (i, word) in words.iter().enumerate() {
-        let others = u64::from_le_bytes(*word) & HIGH;
+    let at = blocks.iter().position(|block| !is_ascii(block));
+    let last = at.map_or(rest, |at| &blocks[at]);
+    let before = 128 * at.unwrap_or(blocks.len());
+    let (halves, rest) = last.as_chunks();
+    for (i, half) in halves.iter().enumerate() {
+        let others = not_ascii(half);
         if others != 0 {
-            return at + 8 * i + others.trailing_zeros() as usize / 8;
+            return before + BLOCK * i + others.trailing_zeros() as usize;
         }
     }
-    let ascii = odd.iter().take_while(|byte| byte.is_ascii()).count();
-    at + 8 * words.len() + ascii
+    let mut padded = [0; BLOCK];
+    padded[..rest.len()].copy_from_slice(rest);
+    let ascii = not_ascii(&padded).trailing_zeros() as usize;
+    before + BLOCK * halves.len() + ascii.min(rest.len())
 }
 
 #[inline]

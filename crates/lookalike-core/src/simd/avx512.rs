@@ -10,15 +10,15 @@ use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_add_epi32,
     _mm256_and_si256, _mm256_cmpgt_epi32_mask, _mm256_loadu_si256, _mm256_maskz_compress_epi32,
     _mm256_min_epi32, _mm256_set1_epi32, _mm256_setr_epi32, _mm256_slli_epi32, _mm256_srli_epi32,
-    _mm256_storeu_si256, _mm256_sub_epi32, _mm512_add_epi16, _mm512_and_si512, _mm512_bsrli_epi128,
-    _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_castsi512_si256,
+    _mm256_storeu_si256, _mm256_sub_epi32, _mm512_add_epi16, _mm512_and_si512, _mm512_bslli_epi128,
+    _mm512_bsrli_epi128, _mm512_castsi128_si512, _mm512_castsi512_si128, _mm512_castsi512_si256,
     _mm512_clmulepi64_epi128, _mm512_cvtepu8_epi16, _mm512_cvtepu32_epi64,
     _mm512_extracti32x4_epi32, _mm512_extracti64x4_epi64, _mm512_inserti32x4, _mm512_loadu_si512,
     _mm512_mask2_permutex2var_epi8, _mm512_maskz_compress_epi8, _mm512_maskz_compress_epi64,
-    _mm512_maskz_mov_epi64, _mm512_maskz_permutex2var_epi8, _mm512_movepi8_mask, _mm512_set1_epi8,
-    _mm512_set1_epi16, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512,
-    _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_test_epi8_mask, _mm512_testn_epi64_mask,
-    _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm512_maskz_permutex2var_epi8, _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_set1_epi16,
+    _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_srlv_epi64,
+    _mm512_storeu_si512, _mm512_test_epi8_mask, _mm512_testn_epi64_mask, _mm512_unpacklo_epi64,
+    _mm512_xor_si512,
 };
 
 const LETTER: u8 = 1;
@@ -201,8 +201,8 @@ fn values_of_tokens(kernel: &Kernel, scratch: &mut Scratch, count: usize, values
             let eight: [[u16; 2]; 8] = *long_edges[first..].first_chunk().unwrap_or(&[[0; 2]; 8]);
             let left = _mm256_sub_epi32(lens(&eight), _mm256_set1_epi32(at));
             let known = words(numbers.map(|i| values[i as usize]));
-            let even = constants.reduce(_mm512_clmulepi64_epi128::<0x00>(known, constants.step));
-            let odd = constants.reduce(_mm512_clmulepi64_epi128::<0x01>(known, constants.step));
+            let even = constants.times_x64(known);
+            let odd = constants.times_x64(_mm512_bsrli_epi128::<8>(known));
             let folded = _mm512_xor_si512(
                 _mm512_unpacklo_epi64(even, odd),
                 chunk(lower, &eight, at.cast_unsigned() as usize, left),
@@ -316,8 +316,6 @@ fn chunk(lower: &[u8], eight: &[[u16; 2]; 8], at: usize, left: __m256i) -> __m51
 /// A modulus, once in each 128-bit lane.
 #[derive(Clone, Copy)]
 struct Constants {
-    /// `x^64` and `x^128`.
-    step: __m512i,
     /// Barrett's quotient and the modulus.
     barrett: __m512i,
 }
@@ -327,31 +325,20 @@ impl Constants {
     #[target_feature(enable = "avx512f")]
     fn new(fold: Fold) -> Constants {
         Constants {
-            step: both(fold.x64, fold.x128),
             barrett: both(fold.quotient, fold.x64),
         }
     }
 
-    /// The residue of each lane, in its low half; the high half is left-over.
+    /// The low half of each lane times `x^64`, reduced, in its low half; the high half is
+    /// left-over. As in `avx2`, where what is to be reduced has a low half too.
     #[inline]
-    #[target_feature(enable = "avx512f,vpclmulqdq")]
-    fn reduce(self, value: __m512i) -> __m512i {
-        let quotient =
-            _mm512_xor_si512(_mm512_clmulepi64_epi128::<0x01>(value, self.barrett), value);
-        _mm512_xor_si512(
-            _mm512_clmulepi64_epi128::<0x11>(quotient, self.barrett),
-            value,
-        )
-    }
-
-    /// Each lane times `x^64`, not reduced.
-    #[inline]
-    #[target_feature(enable = "avx512f,vpclmulqdq")]
+    #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
     fn times_x64(self, value: __m512i) -> __m512i {
-        _mm512_xor_si512(
-            _mm512_clmulepi64_epi128::<0x00>(value, self.step),
-            _mm512_clmulepi64_epi128::<0x11>(value, self.step),
-        )
+        let quotient = _mm512_xor_si512(
+            _mm512_clmulepi64_epi128::<0x00>(value, self.barrett),
+            _mm512_bslli_epi128::<8>(value),
+        );
+        _mm512_clmulepi64_epi128::<0x11>(quotient, self.barrett)
     }
 }
 
@@ -365,17 +352,15 @@ fn both(low: u64, high: u64) -> __m512i {
     )
 }
 
-/// Four stretches of the document slide at once, one in each 128-bit lane, two steps a
-/// turn because a lane holds two tokens.
+/// Eight stretches of the document slide at once, one in each 128-bit lane of two registers,
+/// two steps a turn because a lane holds two tokens.
 #[target_feature(enable = "avx2,pclmulqdq,avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq")]
 pub(super) fn windows(kernel: &Kernel, tokens: &[u64], out: &mut Vec<u64>) {
     let width = kernel.width;
     let count = tokens.len() - width + 1;
-    let stretches = Stretches::of(count);
-    if stretches.len < 2 * width || stretches.len > count {
-        // Starting four windows from nothing would cost more than it gains.
+    let Some(stretches) = Stretches::<8>::of(count, width) else {
         return avx2::windows(kernel, tokens, out);
-    }
+    };
     let starts = stretches.starts;
     let constants = Constants::new(kernel.window);
     let leaving = _mm512_set1_epi64(kernel.leaving.cast_signed());
@@ -383,62 +368,77 @@ pub(super) fn windows(kernel: &Kernel, tokens: &[u64], out: &mut Vec<u64>) {
     out.reserve(count);
     let windows = out.spare_capacity_mut()[..count].as_mut_ptr();
 
+    // Two tokens of each stretch, from its token `at` on.
+    let pairs = |at: usize| {
+        let lane = |s: usize| {
+            // SAFETY: the windows of a stretch lie within `count`, so from its start on there
+            // are `len + width − 1` tokens, and `at + 1` is less than that wherever this is
+            // called.
+            unsafe { _mm_loadu_si128(tokens.as_ptr().add(starts[s] + at).cast::<__m128i>()) }
+        };
+        std::array::from_fn(|i| {
+            four([
+                lane(4 * i),
+                lane(4 * i + 1),
+                lane(4 * i + 2),
+                lane(4 * i + 3),
+            ])
+        })
+    };
     // Token k of each stretch enters alone until the first window is full but for one.
-    let mut value = _mm512_setzero_si512();
+    let mut values = [_mm512_setzero_si512(); 2];
     for k in 0..width - 1 {
-        let entering = starts.map(|start| [tokens[start + k], 0]);
-        value = _mm512_xor_si512(constants.times_x64(value), lanes(entering.each_ref()));
+        let entering: [__m512i; 2] = pairs(k);
+        for i in 0..2 {
+            values[i] = _mm512_xor_si512(constants.times_x64(values[i]), entering[i]);
+        }
     }
     // Window k needs token k + width − 1 to enter and token k − 1 to leave, two at a time.
-    let turns = stretches.len / 2;
-    let entering = stretches.pairs(tokens, width - 1, turns);
-    let leaving_next = stretches.pairs(tokens, 1, turns - 1);
-    // Nothing leaves the very first window.
-    let mut left = lanes(starts.map(|start| [0, tokens[start]]).each_ref());
-    for k in 0..turns {
-        let entering = lanes(entering.map(|pairs| &pairs[k]));
-        let gone = _mm512_clmulepi64_epi128::<0x00>(left, leaving);
-        let come = _mm512_maskz_mov_epi64(0x55, entering);
-        let change = _mm512_xor_si512(gone, come);
-        value = _mm512_xor_si512(constants.times_x64(value), change);
-        let even = constants.reduce(value);
+    // What leaves has two halves: the upper one is added before the window is multiplied,
+    // the lower one after. Nothing leaves the very first window.
+    let mut left: [__m512i; 2] = pairs(0).map(|pair| _mm512_bslli_epi128::<8>(pair));
+    let mut gone = [_mm512_setzero_si512(); 2];
+    for k in 0..stretches.len / 2 {
+        let entering: [__m512i; 2] = pairs(2 * k + width - 1);
+        // After the last turn nothing leaves any more: any tokens will do.
+        let left_next = pairs((2 * k + 1).min(stretches.len - 2));
+        for i in 0..2 {
+            let change = _mm512_xor_si512(gone[i], entering[i]);
+            let even = _mm512_xor_si512(constants.times_x64(values[i]), change);
 
-        let gone = _mm512_clmulepi64_epi128::<0x01>(left, leaving);
-        let come = _mm512_bsrli_epi128::<8>(entering);
-        let change = _mm512_xor_si512(gone, come);
-        value = _mm512_xor_si512(constants.times_x64(value), change);
-        let odd = constants.reduce(value);
+            let gone_odd = _mm512_clmulepi64_epi128::<0x01>(left[i], leaving);
+            let value = _mm512_xor_si512(even, _mm512_bsrli_epi128::<8>(gone_odd));
+            let change = _mm512_xor_si512(gone_odd, _mm512_bsrli_epi128::<8>(entering[i]));
+            let odd = _mm512_xor_si512(constants.times_x64(value), change);
 
-        let both = _mm512_unpacklo_epi64(even, odd);
-        // SAFETY: as many windows as a stretch is long, from each of the starts on, lie
-        // within the `count` that room was made for, and 2k + 1 is less than that.
-        unsafe {
-            let at = |i: usize| windows.add(starts[i] + 2 * k).cast::<__m128i>();
-            _mm_storeu_si128(at(0), _mm512_castsi512_si128(both));
-            _mm_storeu_si128(at(1), _mm512_extracti32x4_epi32::<1>(both));
-            _mm_storeu_si128(at(2), _mm512_extracti32x4_epi32::<2>(both));
-            _mm_storeu_si128(at(3), _mm512_extracti32x4_epi32::<3>(both));
+            gone[i] = _mm512_clmulepi64_epi128::<0x00>(left_next[i], leaving);
+            values[i] = _mm512_xor_si512(odd, _mm512_bsrli_epi128::<8>(gone[i]));
+
+            let both = _mm512_unpacklo_epi64(even, odd);
+            // SAFETY: as many windows as a stretch is long, from each of the starts on, lie
+            // within the `count` that room was made for, and 2k + 1 is less than that.
+            unsafe {
+                let at = |s: usize| windows.add(starts[4 * i + s] + 2 * k).cast::<__m128i>();
+                _mm_storeu_si128(at(0), _mm512_castsi512_si128(both));
+                _mm_storeu_si128(at(1), _mm512_extracti32x4_epi32::<1>(both));
+                _mm_storeu_si128(at(2), _mm512_extracti32x4_epi32::<2>(both));
+                _mm_storeu_si128(at(3), _mm512_extracti32x4_epi32::<3>(both));
+            }
         }
-        if k + 1 < turns {
-            left = lanes(leaving_next.map(|pairs| &pairs[k]));
-        }
+        left = left_next;
     }
-    // SAFETY: room for so many was reserved, and the four stretches cover them all.
+    // SAFETY: room for so many was reserved, and the eight stretches cover them all.
     unsafe { out.set_len(base + count) };
 }
 
-/// Two words for each of four stretches.
+/// Two words in each lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn lanes(words: [&[u64; 2]; 4]) -> __m512i {
-    let lane = |i: usize| {
-        // SAFETY: two words are 16 bytes.
-        unsafe { _mm_loadu_si128(words[i].as_ptr().cast::<__m128i>()) }
-    };
-    let all = _mm512_castsi128_si512(lane(0));
-    let all = _mm512_inserti32x4::<1>(all, lane(1));
-    let all = _mm512_inserti32x4::<2>(all, lane(2));
-    _mm512_inserti32x4::<3>(all, lane(3))
+fn four(lanes: [__m128i; 4]) -> __m512i {
+    let all = _mm512_castsi128_si512(lanes[0]);
+    let all = _mm512_inserti32x4::<1>(all, lanes[1]);
+    let all = _mm512_inserti32x4::<2>(all, lanes[2]);
+    _mm512_inserti32x4::<3>(all, lanes[3])
 }
 
 /// The mix, eight at a time by autovectorisation.

@@ -11,8 +11,8 @@
 //! | | classes of 64 bytes | token values | window step |
 //! |---|---|---|---|
 //! | portable | byte arithmetic LLVM can vectorise, bits gathered by multiplication | one masked load a token; 8 look-ups for each further 8 bytes | 16 look-ups, two stretches of the document at once |
-//! | AVX2 | 2 × 32 bytes, compares and `movemask` | the same loads; carry-less multiplication | 4 carry-less multiplications, four stretches of the document at once; two in each register where there is VPCLMULQDQ |
-//! | AVX-512 | 64 bytes at once, classes by table | positions by byte compression, 8 tokens at once | 5 of them for four windows, the state kept at 128 bits so that a step waits for one |
+//! | AVX2 | 2 × 32 bytes, compares and `movemask` | the same loads; carry-less multiplication | 3 carry-less multiplications, four stretches of the document at once; two in each register where there is VPCLMULQDQ |
+//! | AVX-512 | 64 bytes at once, classes by table | positions by byte compression, 8 tokens at once | the same, eight stretches in two registers |
 //!
 //! This is the only module of the crate with `unsafe`: calls across a feature
 //! check, and vector loads and stores through pointers.
@@ -177,8 +177,6 @@ fn has_wide_products() -> bool {
 struct Fold {
     /// `x^64` modulo P: P without its leading term.
     x64: u64,
-    /// `x^128` modulo P.
-    x128: u64,
     /// Barrett's quotient.
     quotient: u64,
 }
@@ -187,7 +185,6 @@ impl Fold {
     fn new(modulus: crate::fingerprint::gf2::Modulus) -> Fold {
         Fold {
             x64: modulus.low(),
-            x128: modulus.power_of_x(128),
             quotient: modulus.barrett(),
         }
     }
