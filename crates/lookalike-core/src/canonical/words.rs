@@ -53,7 +53,15 @@ fn word_at(
 #[derive(Debug, Default)]
 pub(crate) struct Room {
     canonical: Form,
-    written: Vec<u8>,
+    written: Written,
+}
+
+/// The plain form of a stretch.
+#[derive(Debug, Default)]
+struct Written {
+    plain: Vec<u8>,
+    /// The runs of ASCII in it: where each begins, here and in the text, and its length.
+    runs: Vec<[usize; 3]>,
 }
 
 /// Splits a text into stretches: those that the vector path can take go to `plain`, the
@@ -92,7 +100,7 @@ pub(crate) fn alternate<S>(
         } else {
             let done = write_plain(text, at..end, ascii, table, written);
             if done > at {
-                plain(state, written, &bytes[done..]);
+                plain(state, &written.plain, &bytes[done..]);
                 at = done;
                 continue;
             }
@@ -126,17 +134,16 @@ fn write_plain(
     range: Range<usize>,
     mut ascii: usize,
     table: &CharTable,
-    plain: &mut Vec<u8>,
+    written: &mut Written,
 ) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut safe) = (range.start, (range.start, 0));
+    let Written { plain, runs } = written;
     plain.clear();
+    runs.clear();
     'stretch: while at < range.end {
-        let run = &bytes[at..at + ascii];
-        if let Some(place) = run.iter().rposition(|&byte| is_safe(byte)) {
-            safe = (at + place, plain.len() + place);
-        }
-        plain.extend_from_slice(run);
+        runs.push([plain.len(), at, ascii]);
+        plain.extend_from_slice(&bytes[at..at + ascii]);
         at += ascii;
         let mut rest = text[at..].chars();
         while let Some(c) = rest.next().filter(|c| !c.is_ascii()) {
@@ -193,8 +200,16 @@ fn write_plain(
     if at == bytes.len() {
         return at;
     }
-    plain.truncate(safe.1);
-    safe.0
+    // The last safe place may be in a run of ASCII behind the one that is known.
+    let behind = runs.iter().rev().take_while(|run| run[1] >= safe.0);
+    let place = behind.copied().find_map(|[here, there, len]| {
+        let run = &plain[here..here + len];
+        let place = run.iter().rposition(|&byte| is_safe(byte))?;
+        Some((there + place, here + place))
+    });
+    let (at, len) = place.unwrap_or(safe);
+    plain.truncate(len);
+    at
 }
 
 /// Whether leaving the rules is worth it: the next characters have a plain form.

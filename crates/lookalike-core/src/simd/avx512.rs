@@ -5,6 +5,7 @@ use super::masks::Masks;
 use super::portable::{self, find_tokens};
 use super::{Fold, Kernel, Scratch};
 use crate::canonical::Case;
+use crate::draw::FACTORS;
 use crate::fingerprint::Mix;
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_storeu_si128, _mm256_add_epi32,
@@ -15,10 +16,10 @@ use std::arch::x86_64::{
     _mm512_clmulepi64_epi128, _mm512_cvtepu8_epi16, _mm512_cvtepu32_epi64,
     _mm512_extracti32x4_epi32, _mm512_extracti64x4_epi64, _mm512_inserti32x4, _mm512_loadu_si512,
     _mm512_mask2_permutex2var_epi8, _mm512_maskz_compress_epi8, _mm512_maskz_compress_epi64,
-    _mm512_maskz_permutex2var_epi8, _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_set1_epi16,
-    _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_srlv_epi64,
-    _mm512_storeu_si512, _mm512_test_epi8_mask, _mm512_testn_epi64_mask, _mm512_unpacklo_epi64,
-    _mm512_xor_si512,
+    _mm512_maskz_permutex2var_epi8, _mm512_movepi8_mask, _mm512_mullo_epi64, _mm512_set1_epi8,
+    _mm512_set1_epi16, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512,
+    _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_test_epi8_mask,
+    _mm512_testn_epi64_mask, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 
 const LETTER: u8 = 1;
@@ -352,15 +353,43 @@ fn both(low: u64, high: u64) -> __m512i {
     )
 }
 
-/// Eight stretches of the document slide at once, one in each 128-bit lane of two registers,
-/// two steps a turn because a lane holds two tokens.
 #[target_feature(enable = "avx2,pclmulqdq,avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq")]
 pub(super) fn windows(kernel: &Kernel, tokens: &[u64], out: &mut Vec<u64>) {
+    match Stretches::of(tokens.len() - kernel.width + 1, kernel.width) {
+        Some(stretches) => slide(kernel, tokens, &stretches, None, out),
+        None => avx2::windows(kernel, tokens, out),
+    }
+}
+
+/// The windows and the mix. That of a public seed is made between the multiplications.
+#[target_feature(enable = "avx2,pclmulqdq,avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq")]
+pub(super) fn fingerprints(kernel: &Kernel, tokens: &[u64], out: &mut Vec<u64>) {
+    let stretches = Stretches::of(tokens.len() - kernel.width + 1, kernel.width);
+    match (stretches, &kernel.rabin.mix) {
+        (Some(stretches), Mix::Public(seed)) => {
+            slide(kernel, tokens, &stretches, Some(*seed), out);
+        }
+        (_, mix) => {
+            let base = out.len();
+            windows(kernel, tokens, out);
+            mix.apply_all(&mut out[base..]);
+        }
+    }
+}
+
+/// Eight stretches of the document slide at once, one in each 128-bit lane of two registers,
+/// two steps a turn because a lane holds two tokens. With a `seed` they are mixed, too.
+#[inline]
+#[target_feature(enable = "avx2,pclmulqdq,avx512f,avx512bw,avx512dq,avx512vl,vpclmulqdq")]
+fn slide(
+    kernel: &Kernel,
+    tokens: &[u64],
+    stretches: &Stretches<8>,
+    seed: Option<u64>,
+    out: &mut Vec<u64>,
+) {
     let width = kernel.width;
     let count = tokens.len() - width + 1;
-    let Some(stretches) = Stretches::<8>::of(count, width) else {
-        return avx2::windows(kernel, tokens, out);
-    };
     let starts = stretches.starts;
     let constants = Constants::new(kernel.window);
     let leaving = _mm512_set1_epi64(kernel.leaving.cast_signed());
@@ -415,6 +444,7 @@ pub(super) fn windows(kernel: &Kernel, tokens: &[u64], out: &mut Vec<u64>) {
             values[i] = _mm512_xor_si512(odd, _mm512_bsrli_epi128::<8>(gone[i]));
 
             let both = _mm512_unpacklo_epi64(even, odd);
+            let both = seed.map_or(both, |seed| public_mix(both, seed));
             // SAFETY: as many windows as a stretch is long, from each of the starts on, lie
             // within the `count` that room was made for, and 2k + 1 is less than that.
             unsafe {
@@ -441,10 +471,15 @@ fn four(lanes: [__m128i; 4]) -> __m512i {
     _mm512_inserti32x4::<3>(all, lanes[3])
 }
 
-/// The mix, eight at a time by autovectorisation.
-#[target_feature(enable = "avx2,avx512f,avx512dq,avx512vl")]
-pub(super) fn mix(mix: &Mix, residues: &mut [u64]) {
-    mix.apply_all(residues);
+/// [`Mix::Public`], eight at a time.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn public_mix(residues: __m512i, seed: u64) -> __m512i {
+    let [first, second] = FACTORS.map(|factor| _mm512_set1_epi64(factor.cast_signed()));
+    let x = _mm512_xor_si512(residues, _mm512_set1_epi64(seed.cast_signed()));
+    let x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_srli_epi64::<30>(x)), first);
+    let x = _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_srli_epi64::<27>(x)), second);
+    _mm512_xor_si512(x, _mm512_srli_epi64::<31>(x))
 }
 
 /// [`super::Filter::without_bits`], eight at a time.

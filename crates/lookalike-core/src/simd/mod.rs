@@ -276,17 +276,24 @@ impl Kernel {
     /// Appends the fingerprint of every window of `w` tokens: `tokens.len() − w + 1` of
     /// them, none when there are fewer tokens than that. O(tokens) whatever `w`.
     pub(crate) fn fingerprints(&self, tokens: &[u64], out: &mut Vec<u64>) {
+        if tokens.len() < self.width {
+            return;
+        }
         let start = out.len();
-        self.residues(tokens, out);
-        let (mix, residues) = (&self.rabin.mix, &mut out[start..]);
         match self.level {
             // SAFETY: `new` asserted that the processor has the level's features.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { avx2::mix(mix, residues) },
+            Level::Avx2 => unsafe {
+                avx2::windows(self, tokens, out);
+                avx2::mix(&self.rabin.mix, &mut out[start..]);
+            },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { avx512::mix(mix, residues) },
-            _ => mix.apply_all(residues),
+            Level::Avx512 => unsafe { avx512::fingerprints(self, tokens, out) },
+            _ => {
+                portable::windows(self, tokens, out);
+                self.rabin.mix.apply_all(&mut out[start..]);
+            }
         }
     }
 

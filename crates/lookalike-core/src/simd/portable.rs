@@ -269,7 +269,7 @@ pub(super) fn find_tokens(
     scratch.make_room(text.len());
     let Scratch { lower, edges, .. } = scratch;
     let (mut count, mut suspect) = (0, false);
-    let (mut carry, mut masks) = (Carry::default(), Masks::default());
+    let mut carry = Carry::default();
     // Spaces behind the text end the last token. (One loop and no iterator in two parts: a
     // closure called from two places would be no part of the caller.)
     let (blocks, rest) = text.as_chunks();
@@ -280,17 +280,14 @@ pub(super) fn find_tokens(
         let at = 64 * i;
         soon(at);
         let block = blocks.get(i).unwrap_or_else(|| &tail[i - blocks.len()]);
-        let next = classify(block, copy, case);
-        // The edges of a block are found when the classes of the next are known; before the
-        // first there is one without any.
+        let masks = classify(block, copy, case);
         let inside = carry.is_inside();
-        let mut found = masks.edges(&next, &mut carry);
+        let mut found = masks.edges(&mut carry);
         let Some(room) = edges[count..].first_chunk_mut() else {
             unreachable!("there is room for an edge at every byte and 64 more");
         };
-        suspect |= found.remove_bare(&masks);
-        count += positions(found, inside, at.wrapping_sub(64) as u16, room);
-        masks = next;
+        suspect |= found.remove_bare();
+        count += positions(found, inside, at.wrapping_sub(1) as u16, room);
     }
     let tokens = edges[..count].as_chunks_mut().0;
     if suspect {
