@@ -5,7 +5,7 @@
 //!         └► those that find their bit taken: few, sorted by comparing, put in between
 //! ```
 //!
-//! Sixteen to sixty-four bits a number, so that few find theirs taken: O(n) where comparing
+//! Sixteen to thirty-two bits a number, so that few find theirs taken: O(n) where comparing
 //! takes O(n log n). Numbers that are not spread cost what comparing costs.
 
 use crate::simd::{Level, Ranks};
@@ -19,7 +19,7 @@ pub struct SpreadSort {
 }
 
 /// Fewer are sorted by comparing.
-const FEW: usize = 16;
+const FEW: usize = 32;
 
 impl Default for SpreadSort {
     fn default() -> SpreadSort {

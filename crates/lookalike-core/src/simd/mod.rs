@@ -371,8 +371,8 @@ impl Ranks {
     /// So many are too many: places have 16 bits.
     pub(crate) const MANY: usize = 1 << 16;
 
-    /// More bits than this would not stay in the first cache.
-    const MOST_BITS: u32 = 16;
+    /// More bits than this would not stay in the second cache.
+    const MOST_BITS: u32 = 18;
 
     /// `level` must be available here, as for [`Kernel::new`].
     pub(crate) fn new(level: Level) -> Ranks {
