@@ -1,7 +1,7 @@
 //! The loops with AVX2 and carry-less multiplication.
 
 use super::masks::{Masks, positions};
-use super::portable::{self, find_tokens, first_bytes, load, short, values_of_tokens};
+use super::portable::{self, find_tokens, load, short, values_of_tokens};
 use super::{Fold, Kernel, Ranks, Scratch};
 use crate::canonical::Case;
 use crate::fingerprint::Mix;
@@ -133,6 +133,12 @@ impl Half {
             mid_digit: _mm256_or_si256(both, _mm256_or_si256(is(b','), is(b';'))),
         }
     }
+}
+
+/// A mask for the first `len` bytes of eight, for `len` from 1.
+#[inline(always)]
+fn first_bytes(len: u16) -> u64 {
+    u64::MAX >> (64 - 8 * len.min(8))
 }
 
 /// The value of a token of more than 8 bytes.

@@ -153,17 +153,13 @@ pub(super) fn values_of_tokens(
     values.extend(tokens.iter().enumerate().map(|(i, &[start, end])| {
         long[set_aside] = i as u32;
         set_aside += usize::from(end - start > 8);
-        load(lower, start) & first_bytes(end - start)
+        // The mask of a token of up to 8 bytes; the others are done again below.
+        let len = u32::from(end - start);
+        load(lower, start) & u64::MAX.wrapping_shr((8 * len).wrapping_neg())
     }));
     for &i in &long[..set_aside] {
         values[base + i as usize] = fold(lower, tokens[i as usize]);
     }
-}
-
-/// A mask for the first `len` bytes of eight, for `len` from 1.
-#[inline(always)]
-pub(super) fn first_bytes(len: u16) -> u64 {
-    u64::MAX >> (64 - 8 * len.min(8))
 }
 
 /// The eight bytes at `at`.
