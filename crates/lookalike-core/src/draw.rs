@@ -12,6 +12,9 @@
 /// 2^64 divided by the golden ratio: the odd step that spreads states best.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
+/// What [`mix`] multiplies by, for who mixes several at a time.
+pub(crate) const FACTORS: [u64; 2] = [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB];
+
 /// An endless row of numbers, the same for the same seed on every machine.
 #[derive(Clone, Debug)]
 pub struct Draw {
@@ -39,8 +42,8 @@ impl Draw {
 #[inline]
 #[must_use]
 pub const fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x = (x ^ (x >> 30)).wrapping_mul(FACTORS[0]);
+    x = (x ^ (x >> 27)).wrapping_mul(FACTORS[1]);
     x ^ (x >> 31)
 }
 

@@ -185,6 +185,7 @@ struct Shingler {
     /// Option A: how often each residue has come.
     occurrences: Option<HashMap<u64, u64>>,
     case: canonical::Case,
+    room: words::Room,
     escaped: Vec<u8>,
     namer: Namer,
 }
@@ -204,6 +205,7 @@ impl Shingler {
             gone: 0,
             occurrences: (recipe.shingling == Shingling::Labelled).then(HashMap::new),
             case: recipe.case,
+            room: words::Room::default(),
             escaped: Vec::new(),
             namer: Namer::default(),
         }
@@ -213,10 +215,12 @@ impl Shingler {
         self.begin();
         match kind {
             TokenKind::Word => {
-                let case = self.case;
+                // It cannot be used here and be part of the state.
+                let mut room = std::mem::take(&mut self.room);
                 words::alternate(
                     text,
-                    case,
+                    self.case,
+                    &mut room,
                     &mut (&mut *self, &mut *each),
                     |(this, each), stretch, next| {
                         let (scratch, waiting) = (&mut this.scratch, &mut this.waiting);
@@ -228,6 +232,7 @@ impl Shingler {
                         this.flush_if_full(*each);
                     },
                 );
+                self.room = room;
             }
             _ => canonical::for_each_token(text, kind, self.case, |token, _| {
                 self.waiting.push(self.kernel.token_value(token));
@@ -338,7 +343,7 @@ impl Namer {
 /// A sketch in the making. Kept from document to document with its buffers.
 #[derive(Debug)]
 enum Sampler {
-    Nested(NestedSampler),
+    Nested(Box<NestedSampler>),
     Mod(ModSampler),
     Min(MinSampler),
     Perm(PermSketcher, PermState),
@@ -348,7 +353,7 @@ impl Sampler {
     fn new(recipe: &Recipe, level: Level) -> Sampler {
         match recipe.sketch {
             SketchKind::Nested { samples } => {
-                Sampler::Nested(NestedSampler::new(samples, Filter::new(level)))
+                Sampler::Nested(Box::new(NestedSampler::new(samples, Filter::new(level))))
             }
             SketchKind::Mod { modulus } => Sampler::Mod(ModSampler::new(modulus)),
             SketchKind::Min { samples } => Sampler::Min(MinSampler::new(samples, 1)),

@@ -1,97 +1,75 @@
 //! Sorting numbers that are spread evenly, as fingerprints are, into a set.
 //!
 //! ```text
-//! numbers ─► counted by their top bits ─► each to its bucket ─► one after the other
+//! numbers ─► a bit for the top bits of each ─► bits before its own: its place
+//!         └► those that find their bit taken: few, sorted by comparing, put in between
 //! ```
 //!
-//! Two to four buckets a number, so that few have to be moved in the last step: O(n) where
-//! comparing takes O(n log n). Numbers that are not spread cost what comparing costs.
+//! Sixteen to thirty-two bits a number, so that few find theirs taken: O(n) where comparing
+//! takes O(n log n). Numbers that are not spread cost what comparing costs.
+
+use crate::simd::{Level, Ranks};
 
 /// Sorts; keeps its memory for the next time.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SpreadSort {
-    /// Where each bucket's next number goes, for four buckets at a time.
-    next: Vec<[u16; 4]>,
+    ranks: Ranks,
     spread: Vec<u64>,
+    late: Vec<u64>,
 }
 
 /// Fewer are sorted by comparing.
-const FEW: usize = 48;
+const FEW: usize = 32;
 
-/// More are sorted by comparing: places in the order have 16 bits.
-const MANY: usize = 1 << 16;
-
-/// More buckets than this would not stay in the first cache.
-const MOST_BITS: u32 = 14;
-
-/// With as many in a bucket, comparing is the better way.
-const CROWD: u16 = 32;
-
-/// A product by this has in each quarter the sum of the other factor's quarters up to it.
-const ONES: u64 = 0x0001_0001_0001_0001;
+impl Default for SpreadSort {
+    fn default() -> SpreadSort {
+        SpreadSort::with_level(Level::best())
+    }
+}
 
 impl SpreadSort {
+    /// With given instructions, which the processor must have.
+    pub(crate) fn with_level(level: Level) -> SpreadSort {
+        SpreadSort {
+            ranks: Ranks::new(level),
+            spread: Vec::new(),
+            late: Vec::new(),
+        }
+    }
+
     /// Sorts and removes repetitions: how many are left, at the front.
     pub fn sort_and_dedup(&mut self, numbers: &mut [u64]) -> usize {
-        if !(FEW..MANY).contains(&numbers.len()) || !self.spread(numbers) {
+        if !(FEW..Ranks::MANY).contains(&numbers.len()) {
             numbers.sort_unstable();
             return front(numbers);
         }
-        let (mut last, mut len) = (0, 0);
-        for &number in &self.spread[..numbers.len()] {
-            if number > last || len == 0 {
-                last = number;
-                numbers[len] = number;
-                len += 1;
-            } else {
-                // Its place is among the last few.
-                let smaller = numbers[..len].iter().rposition(|&other| other < number);
-                let place = smaller.map_or(0, |i| i + 1);
-                if numbers[place] != number {
-                    numbers.copy_within(place..len, place + 1);
-                    numbers[place] = number;
-                    len += 1;
-                }
-            }
-        }
-        len
-    }
-
-    /// Puts numbers in the order of their buckets, unless some bucket is crowded.
-    fn spread(&mut self, numbers: &[u64]) -> bool {
-        let bits = (numbers.len().ilog2() + 2).min(MOST_BITS);
-        // The shift leaves `bits` bits.
-        let bucket = |number: u64| usize::try_from(number >> (64 - bits)).unwrap_or(0);
-        self.next.clear();
-        self.next.resize(1 << (bits - 2), [0; 4]);
-        let next = self.next.as_flattened_mut();
-        for &number in numbers {
-            next[bucket(number)] += 1;
-        }
-        // Sums of all counts before each, four at a time.
-        let (mut sum, mut any) = (0_u64, 0);
-        for four in &mut self.next {
-            let counts = (0..4).fold(0, |all, i| all | u64::from(four[i]) << (16 * i));
-            let sums = counts.wrapping_mul(ONES);
-            let before = (sums << 16).wrapping_add(sum.wrapping_mul(ONES));
-            let bytes = before.to_le_bytes();
-            *four = std::array::from_fn(|i| u16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]));
-            sum += sums >> 48;
-            any |= counts;
-        }
-        if any & ONES.wrapping_mul(u64::from(!(CROWD - 1))) != 0 {
-            return false;
-        }
+        // It only grows, and is not cleared.
         if self.spread.len() < numbers.len() {
             self.spread.resize(numbers.len(), 0);
+            self.late.resize(numbers.len(), 0);
         }
-        let next = self.next.as_flattened_mut();
-        for &number in numbers {
-            let next = &mut next[bucket(number)];
-            self.spread[usize::from(*next)] = number;
-            *next += 1;
+        let SpreadSort {
+            ranks,
+            spread,
+            late,
+        } = self;
+        let (placed, late_ones) = ranks.place(numbers, spread, late);
+        let (spread, late) = (&spread[..placed], &mut late[..late_ones]);
+        late.sort_unstable();
+        let (mut len, mut from) = (0, 0);
+        for &mut number in late {
+            let rank = ranks.rank(number);
+            let to = rank + usize::from(spread[rank] < number);
+            if len > 0 && from == to && numbers[len - 1] == number {
+                continue;
+            }
+            numbers[len..len + to - from].copy_from_slice(&spread[from..to]);
+            len += to - from;
+            numbers[len] = number;
+            (len, from) = (len + 1, to);
         }
-        true
+        numbers[len..len + placed - from].copy_from_slice(&spread[from..]);
+        len + placed - from
     }
 }
 
@@ -120,14 +98,19 @@ mod tests {
             crowded in prop::collection::vec(0_u64..9, 0..300),
             shift in 0_u32..64,
         ) {
-            let mut sort = SpreadSort::default();
             let crowded = crowded.into_iter().map(|number| number << shift);
-            for mut numbers in [spread.clone(), crowded.chain(spread).collect()] {
-                let mut expected = numbers.clone();
-                expected.sort_unstable();
-                expected.dedup();
-                let left = sort.sort_and_dedup(&mut numbers);
-                prop_assert_eq!(&numbers[..left], expected);
+            let both: Vec<u64> = crowded.chain(spread.iter().copied()).collect();
+            let again = [spread.clone(), spread.clone()].concat();
+            for level in Level::available() {
+                let mut sort = SpreadSort::with_level(level);
+                for numbers in [&spread, &both, &again] {
+                    let mut numbers = numbers.clone();
+                    let mut expected = numbers.clone();
+                    expected.sort_unstable();
+                    expected.dedup();
+                    let left = sort.sort_and_dedup(&mut numbers);
+                    prop_assert_eq!(&numbers[..left], expected, "{}", level);
+                }
             }
         }
     }

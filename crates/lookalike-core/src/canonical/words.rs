@@ -14,6 +14,7 @@
 
 use super::Case;
 use super::unicode::{CharTable, Class, Form, Plain, push, segment};
+use crate::simd::bytes::{BLOCK, not_ascii};
 use std::ops::Range;
 
 /// Bytes the vector path is given at once: the lower-cased copy and the token values of a
@@ -48,6 +49,21 @@ fn word_at(
     segment.end
 }
 
+/// What [`alternate`] writes to, kept from text to text.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    canonical: Form,
+    written: Written,
+}
+
+/// The plain form of a stretch.
+#[derive(Debug, Default)]
+struct Written {
+    plain: Vec<u8>,
+    /// The runs of ASCII in it: where each begins, here and in the text, and its length.
+    runs: Vec<[usize; 3]>,
+}
+
 /// Splits a text into stretches: those that the vector path can take go to `plain`, the
 /// words of the others, in canonical form, to `word`. In reading order. `plain` is told too
 /// what comes next in the text.
@@ -57,13 +73,13 @@ fn word_at(
 pub(crate) fn alternate<S>(
     text: &str,
     case: Case,
+    room: &mut Room,
     state: &mut S,
     mut plain: impl FnMut(&mut S, &[u8], &[u8]),
     mut word: impl FnMut(&mut S, &[u8]),
 ) {
     let bytes = text.as_bytes();
-    let mut canonical = Form::default();
-    let mut written = Vec::new();
+    let Room { canonical, written } = room;
     let mut at = 0;
     while at < bytes.len() {
         let end = bytes.len().min(at + STRETCH);
@@ -82,9 +98,9 @@ pub(crate) fn alternate<S>(
                 continue;
             }
         } else {
-            let done = write_plain(text, at..end, ascii, table, &mut written);
+            let done = write_plain(text, at..end, ascii, table, written);
             if done > at {
-                plain(state, &written, &bytes[done..]);
+                plain(state, &written.plain, &bytes[done..]);
                 at = done;
                 continue;
             }
@@ -97,7 +113,7 @@ pub(crate) fn alternate<S>(
                 word(state, &written[..len]);
                 at += run;
             } else {
-                at = word_at(text, at, table, &mut canonical, &mut |canonical, _| {
+                at = word_at(text, at, table, canonical, &mut |canonical, _| {
                     word(state, canonical);
                 });
             }
@@ -118,17 +134,16 @@ fn write_plain(
     range: Range<usize>,
     mut ascii: usize,
     table: &CharTable,
-    plain: &mut Vec<u8>,
+    written: &mut Written,
 ) -> usize {
     let bytes = text.as_bytes();
     let (mut at, mut safe) = (range.start, (range.start, 0));
+    let Written { plain, runs } = written;
     plain.clear();
+    runs.clear();
     'stretch: while at < range.end {
-        let run = &bytes[at..at + ascii];
-        if let Some(place) = run.iter().rposition(|&byte| is_safe(byte)) {
-            safe = (at + place, plain.len() + place);
-        }
-        plain.extend_from_slice(run);
+        runs.push([plain.len(), at, ascii]);
+        plain.extend_from_slice(&bytes[at..at + ascii]);
         at += ascii;
         let mut rest = text[at..].chars();
         while let Some(c) = rest.next().filter(|c| !c.is_ascii()) {
@@ -185,8 +200,16 @@ fn write_plain(
     if at == bytes.len() {
         return at;
     }
-    plain.truncate(safe.1);
-    safe.0
+    // The last safe place may be in a run of ASCII behind the one that is known.
+    let behind = runs.iter().rev().take_while(|run| run[1] >= safe.0);
+    let place = behind.copied().find_map(|[here, there, len]| {
+        let run = &plain[here..here + len];
+        let place = run.iter().rposition(|&byte| is_safe(byte))?;
+        Some((there + place, here + place))
+    });
+    let (at, len) = place.unwrap_or(safe);
+    plain.truncate(len);
+    at
 }
 
 /// Whether leaving the rules is worth it: the next characters have a plain form.
@@ -287,9 +310,9 @@ fn ascii_prefix(bytes: &[u8]) -> usize {
     if others != 0 {
         return others.trailing_zeros() as usize / 8;
     }
-    // 128 bytes at a time without a branch inside, then the odd ones.
-    let (blocks, _) = bytes.as_chunks::<128>();
-    let is_ascii = |block: &&[u8; 128]| {
+    // 128 bytes at a time without a branch inside, then the one that has others.
+    let (blocks, rest) = bytes.as_chunks::<128>();
+    let is_ascii = |block: &[u8; 128]| {
         let words = block
             .as_chunks::<8>()
             .0
@@ -297,16 +320,20 @@ fn ascii_prefix(bytes: &[u8]) -> usize {
             .map(|word| u64::from_ne_bytes(*word));
         words.fold(0, |all, word| all | word) & HIGH == 0
     };
-    let at = 128 * blocks.iter().take_while(is_ascii).count();
-    let (words, odd) = bytes[at..].as_chunks::<8>();
-    for (i, word) in words.iter().enumerate() {
-        let others = u64::from_le_bytes(*word) & HIGH;
+    let at = blocks.iter().position(|block| !is_ascii(block));
+    let last = at.map_or(rest, |at| &blocks[at]);
+    let before = 128 * at.unwrap_or(blocks.len());
+    let (halves, rest) = last.as_chunks();
+    for (i, half) in halves.iter().enumerate() {
+        let others = not_ascii(half);
         if others != 0 {
-            return at + 8 * i + others.trailing_zeros() as usize / 8;
+            return before + BLOCK * i + others.trailing_zeros() as usize;
         }
     }
-    let ascii = odd.iter().take_while(|byte| byte.is_ascii()).count();
-    at + 8 * words.len() + ascii
+    let mut padded = [0; BLOCK];
+    padded[..rest.len()].copy_from_slice(rest);
+    let ascii = not_ascii(&padded).trailing_zeros() as usize;
+    before + BLOCK * halves.len() + ascii.min(rest.len())
 }
 
 #[inline]

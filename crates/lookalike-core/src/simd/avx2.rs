@@ -1,20 +1,20 @@
 //! The loops with AVX2 and carry-less multiplication.
 
 use super::masks::{Masks, positions};
-use super::portable::{self, find_tokens, short};
-use super::{Fold, Kernel, Scratch};
+use super::portable::{self, find_tokens, load, short, values_of_tokens};
+use super::{Fold, Kernel, Ranks, Scratch};
 use crate::canonical::Case;
 use crate::fingerprint::Mix;
 use std::arch::asm;
 use std::arch::x86_64::{
     __m128i, __m256i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64,
-    _mm_loadu_si128, _mm_prefetch, _mm_set_epi64x, _mm_storeu_si128, _mm_xor_si128,
-    _mm256_add_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_bsrli_epi128,
-    _mm256_castsi256_pd, _mm256_castsi256_si128, _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8,
-    _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_extracti128_si256, _mm256_loadu_si256,
-    _mm256_movemask_pd, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set_m128i,
-    _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
-    _mm256_unpacklo_epi64, _mm256_xor_si256,
+    _mm_loadu_si128, _mm_prefetch, _mm_set_epi64x, _mm_slli_si128, _mm_storeu_si128, _mm_xor_si128,
+    _mm256_add_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_bslli_epi128,
+    _mm256_bsrli_epi128, _mm256_castsi256_pd, _mm256_castsi256_si128, _mm256_clmulepi64_epi128,
+    _mm256_cmpeq_epi8, _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_extracti128_si256,
+    _mm256_loadu_si256, _mm256_movemask_pd, _mm256_or_si256, _mm256_permutevar8x32_epi32,
+    _mm256_set_m128i, _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_storeu_si256, _mm256_unpacklo_epi64, _mm256_xor_si256,
 };
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
@@ -37,7 +37,9 @@ pub(super) fn plain_words(
         )]
         |edges, inside, base, room| positions(edges, inside, base, room),
     );
-    values_of_tokens(kernel, scratch, count, values);
+    values_of_tokens(scratch, count, values, |lower, token| {
+        fold_token(kernel.token, lower, token)
+    });
 }
 
 /// Asks for text whose turn comes soon, so that it is in the cache by then.
@@ -133,59 +135,22 @@ impl Half {
     }
 }
 
-/// One masked load for each token; those of more than 8 bytes are set aside and folded
-/// in a second loop, because a branch on the length would be guessed wrong too often.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,pclmulqdq")]
-fn values_of_tokens(kernel: &Kernel, scratch: &mut Scratch, count: usize, values: &mut Vec<u64>) {
-    let Scratch { lower, edges, long } = scratch;
-    let tokens = &edges.as_chunks().0[..count];
-    let base = values.len();
-    let mut set_aside = 0;
-    values.extend(tokens.iter().enumerate().map(|(i, &[start, end])| {
-        long[set_aside] = i as u32;
-        set_aside += usize::from(end - start > 8);
-        load(lower, start) & first_bytes(end - start)
-    }));
-    for &i in &long[..set_aside] {
-        values[base + i as usize] = fold_token(kernel.token, lower, tokens[i as usize]);
-    }
-}
-
 /// A mask for the first `len` bytes of eight, for `len` from 1.
 #[inline(always)]
-fn first_bytes(len: u32) -> u64 {
+fn first_bytes(len: u16) -> u64 {
     u64::MAX >> (64 - 8 * len.min(8))
-}
-
-/// The eight bytes at `at`.
-#[inline(always)]
-fn load(lower: &[u8], at: u32) -> u64 {
-    debug_assert!(at as usize + 8 <= lower.len());
-    // SAFETY: `find_tokens` keeps 64 bytes behind the last block, and `at` is a place
-    // inside a block.
-    unsafe {
-        lower
-            .as_ptr()
-            .add(at as usize)
-            .cast::<u64>()
-            .read_unaligned()
-    }
-    .to_le()
 }
 
 /// The value of a token of more than 8 bytes.
 #[inline]
 #[target_feature(enable = "avx2,pclmulqdq")]
-pub(super) fn fold_token(fold: Fold, lower: &[u8], [start, end]: [u32; 2]) -> u64 {
+fn fold_token(fold: Fold, lower: &[u8], [start, end]: [u16; 2]) -> u64 {
     let constants = Constants::new(fold);
     let mut value = load(lower, start);
     let mut at = start + 8;
     while at < end {
         let chunk = load(lower, at) & first_bytes(end - at);
-        let product =
-            _mm_clmulepi64_si128::<0x00>(_mm_cvtsi64_si128(value.cast_signed()), constants.step);
-        value = low(constants.reduce(product)) ^ chunk;
+        value = low(constants.times_x64(word(value))) ^ chunk;
         at += 8;
     }
     value
@@ -200,10 +165,7 @@ pub(super) fn token_value(fold: Fold, bytes: &[u8]) -> u64 {
         return short(rest);
     };
     let constants = Constants::new(fold);
-    let step = |value: u64| {
-        let value = _mm_cvtsi64_si128(value.cast_signed());
-        low(constants.reduce(_mm_clmulepi64_si128::<0x00>(value, constants.step)))
-    };
+    let step = |value: u64| low(constants.times_x64(word(value)));
     let mut value = u64::from_le_bytes(*first);
     for chunk in more {
         value = step(value) ^ u64::from_le_bytes(*chunk);
@@ -218,8 +180,6 @@ pub(super) fn token_value(fold: Fold, bytes: &[u8]) -> u64 {
 /// A modulus in vector registers.
 #[derive(Clone, Copy)]
 struct Constants {
-    /// `x^64` and `x^128`.
-    step: __m128i,
     /// Barrett's quotient and the modulus.
     barrett: __m128i,
 }
@@ -229,7 +189,6 @@ impl Constants {
     #[target_feature(enable = "avx2,pclmulqdq")]
     fn new(fold: Fold) -> Constants {
         Constants {
-            step: _mm_set_epi64x(fold.x128.cast_signed(), fold.x64.cast_signed()),
             barrett: _mm_set_epi64x(fold.x64.cast_signed(), fold.quotient.cast_signed()),
         }
     }
@@ -242,43 +201,45 @@ impl Constants {
         let quotient = _mm_xor_si128(_mm_clmulepi64_si128::<0x01>(value, self.barrett), value);
         _mm_xor_si128(_mm_clmulepi64_si128::<0x11>(quotient, self.barrett), value)
     }
+
+    /// The low half times `x^64`, reduced, in the low half.
+    #[inline]
+    #[target_feature(enable = "avx2,pclmulqdq")]
+    fn times_x64(self, value: __m128i) -> __m128i {
+        self.reduce(_mm_slli_si128::<8>(value))
+    }
 }
 
-/// How many stretches of the document slide at once. A step waits for three
+/// How many stretches of the document slide at once. A step waits for two
 /// multiplications one after another; four stretches keep the multiplier busy meanwhile.
 const STREAMS: usize = 4;
 
 #[target_feature(enable = "avx2,pclmulqdq")]
 pub(super) fn windows(kernel: &Kernel, tokens: &[u64], out: &mut Vec<u64>) {
-    let width = kernel.width;
-    let count = tokens.len() - width + 1;
-    let stretches = Stretches::of(count);
-    if stretches.len < 2 * width || stretches.len > count {
-        // Starting four windows from nothing would cost more than it gains.
-        one_stream(kernel, tokens, out);
-    } else if kernel.wide {
+    match Stretches::of(tokens.len() - kernel.width + 1, kernel.width) {
+        None => one_stream(kernel, tokens, out),
         // SAFETY: `wide` says that the processor has it.
-        unsafe { wide_windows(kernel, tokens, &stretches, out) };
-    } else {
-        four_streams(kernel, tokens, &stretches, out);
+        Some(stretches) if kernel.wide => unsafe { wide_windows(kernel, tokens, &stretches, out) },
+        Some(stretches) => four_streams(kernel, tokens, &stretches, out),
     }
 }
 
-/// Four stretches that cover `count` windows, of an even length so that turns of two come
+/// `N` stretches that cover `count` windows, of an even length so that turns of two come
 /// out. The last ends with the last window, and does again what the one before has done.
-pub(super) struct Stretches {
-    pub(super) starts: [usize; STREAMS],
+pub(super) struct Stretches<const N: usize> {
+    pub(super) starts: [usize; N],
     pub(super) len: usize,
 }
 
-impl Stretches {
-    pub(super) fn of(count: usize) -> Stretches {
-        let len = count.div_ceil(STREAMS).next_multiple_of(2);
+impl<const N: usize> Stretches<N> {
+    /// `None` when starting so many windows from nothing would cost more than it gains.
+    pub(super) fn of(count: usize, width: usize) -> Option<Stretches<N>> {
+        let len = count.div_ceil(N).next_multiple_of(2);
         let last = count.saturating_sub(len);
-        Stretches {
+        (len >= 2 * width && len <= count).then(|| Stretches {
             starts: std::array::from_fn(|i| (i * len).min(last)),
             len,
-        }
+        })
     }
 
     /// The first `count` pairs of words of each stretch, from its word `at` on.
@@ -288,7 +249,7 @@ impl Stretches {
         words: &'a [u64],
         at: usize,
         count: usize,
-    ) -> [&'a [[u64; 2]]; STREAMS] {
+    ) -> [&'a [[u64; 2]]; N] {
         self.starts
             .map(|start| &words[start + at..].as_chunks().0[..count])
     }
@@ -296,7 +257,12 @@ impl Stretches {
 
 #[inline]
 #[target_feature(enable = "avx2,pclmulqdq")]
-fn four_streams(kernel: &Kernel, tokens: &[u64], stretches: &Stretches, out: &mut Vec<u64>) {
+fn four_streams(
+    kernel: &Kernel,
+    tokens: &[u64],
+    stretches: &Stretches<STREAMS>,
+    out: &mut Vec<u64>,
+) {
     let width = kernel.width;
     let slide = Slide::new(kernel);
     let base = out.len();
@@ -321,16 +287,17 @@ fn four_streams(kernel: &Kernel, tokens: &[u64], stretches: &Stretches, out: &mu
 /// halves of it at once (VPCLMULQDQ without AVX-512: Zen 3, Alder Lake). Two steps a turn,
 /// because a lane holds two tokens.
 #[target_feature(enable = "avx2,pclmulqdq,vpclmulqdq")]
-fn wide_windows(kernel: &Kernel, tokens: &[u64], stretches: &Stretches, out: &mut Vec<u64>) {
+fn wide_windows(
+    kernel: &Kernel,
+    tokens: &[u64],
+    stretches: &Stretches<STREAMS>,
+    out: &mut Vec<u64>,
+) {
     let width = kernel.width;
     let count = tokens.len() - width + 1;
     let slide = Slide::new(kernel);
     let twice = |lane: __m128i| _mm256_broadcastsi128_si256(lane);
-    let (step, barrett, leaving) = (
-        twice(slide.constants.step),
-        twice(slide.constants.barrett),
-        twice(slide.leaving),
-    );
+    let (barrett, leaving) = (twice(slide.constants.barrett), twice(slide.leaving));
     let reduce = |value: __m256i| {
         let quotient = _mm256_xor_si256(_mm256_clmulepi64_epi128::<0x01>(value, barrett), value);
         _mm256_xor_si256(_mm256_clmulepi64_epi128::<0x11>(quotient, barrett), value)
@@ -360,10 +327,10 @@ fn wide_windows(kernel: &Kernel, tokens: &[u64], stretches: &Stretches, out: &mu
     for k in 0..turns {
         let entering = lanes(entering.map(|pairs| &pairs[k]));
         for i in [0, 1] {
-            let moved = _mm256_clmulepi64_epi128::<0x00>(values[i], step);
+            let moved = _mm256_bslli_epi128::<8>(values[i]);
             let gone = _mm256_clmulepi64_epi128::<0x00>(left[i], leaving);
             let even = _mm256_xor_si256(reduce(_mm256_xor_si256(moved, gone)), entering[i]);
-            let moved = _mm256_clmulepi64_epi128::<0x00>(even, step);
+            let moved = _mm256_bslli_epi128::<8>(even);
             let gone = _mm256_clmulepi64_epi128::<0x01>(left[i], leaving);
             let rest = reduce(_mm256_xor_si256(moved, gone));
             let odd = _mm256_xor_si256(rest, _mm256_bsrli_epi128::<8>(entering[i]));
@@ -429,7 +396,7 @@ impl Slide {
     #[inline]
     #[target_feature(enable = "avx2,pclmulqdq")]
     fn step(self, value: __m128i, left: u64, token: u64) -> __m128i {
-        let moved = _mm_clmulepi64_si128::<0x00>(value, self.constants.step);
+        let moved = _mm_slli_si128::<8>(value);
         let gone = _mm_clmulepi64_si128::<0x00>(word(left), self.leaving);
         let rest = self.constants.reduce(_mm_xor_si128(moved, gone));
         _mm_xor_si128(rest, word(token))
@@ -480,6 +447,23 @@ pub(super) fn without_bits(from: &[u64], mask: u64, out: &mut [u64]) -> usize {
         count += chosen.count_ones() as usize;
     }
     count + portable::without_bits(rest, mask, &mut out[count..])
+}
+
+/// [`Ranks::mark`], with an instruction that counts bits.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn mark(ranks: &mut Ranks, numbers: &[u64]) -> usize {
+    portable::mark(ranks, numbers)
+}
+
+/// [`Ranks::place`], with the same.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn place(
+    ranks: &mut Ranks,
+    numbers: &[u64],
+    placed: &mut [u64],
+    late: &mut [u64],
+) -> usize {
+    portable::place(ranks, numbers, placed, late)
 }
 
 /// For each choice among four numbers: which halves of them come first.

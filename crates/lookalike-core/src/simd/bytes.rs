@@ -4,6 +4,11 @@
 //! Quotes and escapes stand so close in real text, one a line or more, that a call of a
 //! search function for each stretch between them costs more than the search does.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8,
+};
+
 /// Bytes that are looked at in one go.
 pub const BLOCK: usize = 64;
 
@@ -11,13 +16,26 @@ pub const BLOCK: usize = 64;
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
-    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    sixteens(block, |bytes| {
+        // SAFETY: every x86-64 has SSE2.
+        unsafe { _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte.cast_signed())) }
+    })
+}
+
+/// One bit for each byte of a block that is not ASCII, the first the lowest.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn not_ascii(block: &[u8; BLOCK]) -> u64 {
+    sixteens(block, |bytes| bytes)
+}
+
+/// The highest bit of each byte that `look` makes of the bytes of a block.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn sixteens(block: &[u8; BLOCK], look: impl Fn(__m128i) -> __m128i) -> u64 {
     let quarter = |bytes: &[u8; 16]| {
         // SAFETY: every x86-64 has SSE2, and 16 bytes are loaded from 16.
-        let bits = unsafe {
-            let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
-            _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte.cast_signed())))
-        };
+        let bits = unsafe { _mm_movemask_epi8(look(_mm_loadu_si128(bytes.as_ptr().cast()))) };
         u64::from(bits.cast_unsigned())
     };
     let quarters = block.as_chunks().0.iter().enumerate();
@@ -28,13 +46,20 @@ pub fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub fn equal(block: &[u8; BLOCK], byte: u8) -> u64 {
-    portable(block, byte)
+    portable(block, |other| other == byte)
+}
+
+/// One bit for each byte of a block that is not ASCII, the first the lowest.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub(crate) fn not_ascii(block: &[u8; BLOCK]) -> u64 {
+    portable(block, |byte| !byte.is_ascii())
 }
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
-fn portable(block: &[u8; BLOCK], byte: u8) -> u64 {
+fn portable(block: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
     let bits = block.iter().enumerate();
-    bits.fold(0, |bits, (i, &other)| bits | u64::from(other == byte) << i)
+    bits.fold(0, |bits, (i, &byte)| bits | u64::from(is(byte)) << i)
 }
 
 /// Calls `each` with the bytes of words, the lowest first: all at once where the processor
@@ -82,7 +107,8 @@ mod tests {
         fn both_ways_find_the_same(block in prop::collection::vec(any::<u8>(), BLOCK), byte: u8, at in 0..BLOCK) {
             let mut block: [u8; BLOCK] = block.try_into().expect("a block");
             block[at] = byte;
-            prop_assert_eq!(equal(&block, byte), portable(&block, byte));
+            prop_assert_eq!(equal(&block, byte), portable(&block, |other| other == byte));
+            prop_assert_eq!(not_ascii(&block), portable(&block, |byte| !byte.is_ascii()));
             prop_assert_eq!(equal(&block, byte) >> at & 1, 1);
         }
     }

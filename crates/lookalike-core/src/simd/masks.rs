@@ -16,58 +16,68 @@ pub(super) struct Masks {
     pub(super) mid_digit: u64,
 }
 
-/// What the block before passes on.
+/// What the block before passes on: its last byte, or two, as the lowest bits.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Carry {
-    letter: u64,
-    digit: u64,
+    letters: u64,
+    digits: u64,
+    word: u64,
+    underscore: u64,
+    mid_letter: u64,
+    mid_digit: u64,
     inside: u64,
 }
 
-/// Where tokens begin in a block, and where they have ended (first byte after): by turns.
+/// Where tokens begin in 64 bytes, and where they have ended (first byte after): by turns.
 #[derive(Clone, Copy)]
 pub(super) struct Edges {
     pub(super) starts: u64,
     pub(super) ends: u64,
+    underscore: u64,
 }
 
 impl Masks {
-    /// The edges of the tokens, given the byte after the block (0 at the end).
+    /// The edges of the tokens in 64 bytes that begin one before the block: whether its last
+    /// one joins, the next block tells. So a bit of a mask, moved by none, one and two, is
+    /// about the byte after, here, and before.
     #[inline(always)]
-    pub(super) fn edges(&self, next: u8, carry: &mut Carry) -> Edges {
-        let next_letter = u64::from(next.is_ascii_alphabetic() || !next.is_ascii()) << 63;
-        let next_digit = u64::from(next.is_ascii_digit()) << 63;
-        let between_letters = (self.letter << 1 | carry.letter) & (self.letter >> 1 | next_letter);
-        let between_digits = (self.digit << 1 | carry.digit) & (self.digit >> 1 | next_digit);
-        let inside = self.letter
-            | self.digit
-            | self.underscore
-            | self.mid_letter & between_letters
-            | self.mid_digit & between_digits;
+    pub(super) fn edges(&self, carry: &mut Carry) -> Edges {
+        let word = self.letter | self.digit | self.underscore;
+        let between_letters = (self.letter << 2 | carry.letters) & self.letter;
+        let between_digits = (self.digit << 2 | carry.digits) & self.digit;
+        let inside = (word << 1 | carry.word)
+            | (self.mid_letter << 1 | carry.mid_letter) & between_letters
+            | (self.mid_digit << 1 | carry.mid_digit) & between_digits;
+        let underscore = self.underscore << 1 | carry.underscore;
         let before = inside << 1 | carry.inside;
         *carry = Carry {
-            letter: self.letter >> 63,
-            digit: self.digit >> 63,
+            letters: self.letter >> 62,
+            digits: self.digit >> 62,
+            word: word >> 63,
+            underscore: self.underscore >> 63,
+            mid_letter: self.mid_letter >> 63,
+            mid_digit: self.mid_digit >> 63,
             inside: inside >> 63,
         };
         Edges {
             starts: inside & !before,
             ends: !inside & before,
+            underscore,
         }
     }
 }
 
 impl Edges {
-    /// Takes out the tokens that are nothing but `_`, but for one that may go on in the next
-    /// block: says whether there is such a one. UAX #29 has such segments, but they hold
+    /// Takes out the tokens that are nothing but `_`, but for one that may go on behind these
+    /// bytes: says whether there is such a one. UAX #29 has such segments, but they hold
     /// nothing alphanumeric and are no words.
     #[inline(always)]
-    pub(super) fn remove_bare(&mut self, masks: &Masks) -> bool {
+    pub(super) fn remove_bare(&mut self) -> bool {
         // Adding the first `_` of a token to its run of them carries to the byte behind
         // the run. If that ends the token, the token is bare.
-        let first = self.starts & masks.underscore;
-        let (sum, next_block) = masks.underscore.overflowing_add(first);
-        let mut bare = sum & !masks.underscore & self.ends;
+        let first = self.starts & self.underscore;
+        let (sum, goes_on) = self.underscore.overflowing_add(first);
+        let mut bare = sum & !self.underscore & self.ends;
         while bare != 0 {
             let end = bare & bare.wrapping_neg();
             let start = 1 << (self.starts & (end - 1)).ilog2();
@@ -75,12 +85,12 @@ impl Edges {
             self.ends ^= end;
             bare ^= end;
         }
-        next_block
+        goes_on
     }
 }
 
 impl Carry {
-    /// Whether a token is open at the end of the block.
+    /// Whether a token is open at the end of the bytes told last.
     pub(super) fn is_inside(self) -> bool {
         self.inside != 0
     }
@@ -93,20 +103,18 @@ impl Carry {
 /// are more, because a loop that ended at the last bit would be guessed wrong in every
 /// block. Every other edge is looked for by itself, for the search waits for the one before.
 #[inline(always)]
-pub(super) fn positions(edges: Edges, inside: bool, base: u32, out: &mut [u32; 64]) -> usize {
-    let Edges { starts, ends } = edges;
+pub(super) fn positions(edges: Edges, inside: bool, base: u16, out: &mut [u16; 64]) -> usize {
+    let Edges { starts, ends, .. } = edges;
     let count = (starts | ends).count_ones() as usize;
     let (mut first, mut second) = if inside {
         (ends, starts)
     } else {
         (starts, ends)
     };
-    let mut write = |slots: &mut [[u32; 2]]| {
+    let mut write = |slots: &mut [[u16; 2]]| {
         for slot in slots {
-            *slot = [
-                base + first.trailing_zeros(),
-                base + second.trailing_zeros(),
-            ];
+            // Behind the last edge it may wrap.
+            *slot = [first, second].map(|bits| base.wrapping_add(bits.trailing_zeros() as u16));
             first &= first.wrapping_sub(1);
             second &= second.wrapping_sub(1);
         }
@@ -121,11 +129,11 @@ pub(super) fn positions(edges: Edges, inside: bool, base: u32, out: &mut [u32; 6
 }
 
 /// Removes the tokens that are nothing but `_` and returns how many are left.
-pub(super) fn drop_underscores(lower: &[u8], tokens: &mut [[u32; 2]]) -> usize {
+pub(super) fn drop_underscores(lower: &[u8], tokens: &mut [[u16; 2]]) -> usize {
     let mut kept = 0;
     for i in 0..tokens.len() {
         let [start, end] = tokens[i];
-        if lower[start as usize..end as usize]
+        if lower[usize::from(start)..usize::from(end)]
             .iter()
             .any(|&byte| byte != b'_')
         {

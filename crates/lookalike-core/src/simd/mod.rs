@@ -10,9 +10,9 @@
 //!
 //! | | classes of 64 bytes | token values | window step |
 //! |---|---|---|---|
-//! | portable | byte arithmetic LLVM can vectorise, bits gathered by multiplication | one masked load a token; 8 look-ups for each further 8 bytes | 16 look-ups |
-//! | AVX2 | 2 × 32 bytes, compares and `movemask` | the same loads; carry-less multiplication | 4 carry-less multiplications, four stretches of the document at once; two in each register where there is VPCLMULQDQ |
-//! | AVX-512 | 64 bytes at once, classes by table | positions by byte compression, 8 tokens a gather | 5 of them for four windows, the state kept at 128 bits so that a step waits for one |
+//! | portable | byte arithmetic LLVM can vectorise, bits gathered by multiplication | one masked load a token; 8 look-ups for each further 8 bytes | 16 look-ups, two stretches of the document at once |
+//! | AVX2 | 2 × 32 bytes, compares and `movemask` | the same loads; carry-less multiplication | 3 carry-less multiplications, four stretches of the document at once; two in each register where there is VPCLMULQDQ |
+//! | AVX-512 | 64 bytes at once, classes by table | positions by byte compression, 8 tokens at once | the same, eight stretches in two registers |
 //!
 //! This is the only module of the crate with `unsafe`: calls across a feature
 //! check, and vector loads and stores through pointers.
@@ -31,7 +31,7 @@
 )]
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "a stretch is shorter than 2^32 bytes, asserted in make_room"
+    reason = "a stretch is shorter than 2^16 bytes, asserted in make_room"
 )]
 
 pub mod bytes;
@@ -177,8 +177,6 @@ fn has_wide_products() -> bool {
 struct Fold {
     /// `x^64` modulo P: P without its leading term.
     x64: u64,
-    /// `x^128` modulo P.
-    x128: u64,
     /// Barrett's quotient.
     quotient: u64,
 }
@@ -187,7 +185,6 @@ impl Fold {
     fn new(modulus: crate::fingerprint::gf2::Modulus) -> Fold {
         Fold {
             x64: modulus.low(),
-            x128: modulus.power_of_x(128),
             quotient: modulus.barrett(),
         }
     }
@@ -197,28 +194,26 @@ impl Fold {
 /// stretch to stretch so that nothing is allocated per token.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// The stretch, lower-cased, and at least 64 bytes more that loads may touch.
+    /// The stretch, lower-cased, and two blocks more: they end the last token, and loads may
+    /// touch them.
     lower: Vec<u8>,
     /// Where tokens begin and have ended, by turns.
-    edges: Vec<u32>,
-    /// Tokens set aside for a second look.
+    edges: Vec<u16>,
+    /// Tokens set aside for a second look: their number, and their edges.
     long: Vec<u32>,
+    long_edges: Vec<[u16; 2]>,
 }
 
 impl Scratch {
     fn make_room(&mut self, len: usize) {
-        assert!(u32::try_from(len).is_ok(), "a stretch is a few kilobytes");
+        assert!(u16::try_from(len).is_ok(), "a stretch is a few kilobytes");
         // It only grows, and soon stops: stretches have one length.
-        if self.lower.len() < len.next_multiple_of(64) + 64 {
-            self.lower.resize(len.next_multiple_of(64) + 64, 0);
+        if self.lower.len() < len.next_multiple_of(64) + 128 {
+            self.lower.resize(len.next_multiple_of(64) + 128, 0);
             self.edges.resize(len + 128, 0);
             self.long.resize(len + 8, 0);
+            self.long_edges.resize(len + 8, [0; 2]);
         }
-    }
-
-    /// The first `count` tokens found: start and end in `lower`.
-    fn tokens(&self, count: usize) -> &[[u32; 2]] {
-        &self.edges.as_chunks().0[..count]
     }
 }
 
@@ -281,17 +276,24 @@ impl Kernel {
     /// Appends the fingerprint of every window of `w` tokens: `tokens.len() − w + 1` of
     /// them, none when there are fewer tokens than that. O(tokens) whatever `w`.
     pub(crate) fn fingerprints(&self, tokens: &[u64], out: &mut Vec<u64>) {
+        if tokens.len() < self.width {
+            return;
+        }
         let start = out.len();
-        self.residues(tokens, out);
-        let (mix, residues) = (&self.rabin.mix, &mut out[start..]);
         match self.level {
             // SAFETY: `new` asserted that the processor has the level's features.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => unsafe { avx2::mix(mix, residues) },
+            Level::Avx2 => unsafe {
+                avx2::windows(self, tokens, out);
+                avx2::mix(&self.rabin.mix, &mut out[start..]);
+            },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => unsafe { avx512::mix(mix, residues) },
-            _ => mix.apply_all(residues),
+            Level::Avx512 => unsafe { avx512::fingerprints(self, tokens, out) },
+            _ => {
+                portable::windows(self, tokens, out);
+                self.rabin.mix.apply_all(&mut out[start..]);
+            }
         }
     }
 
@@ -328,6 +330,11 @@ impl Filter {
         Filter(level)
     }
 
+    /// Its instructions.
+    pub(crate) fn level(self) -> Level {
+        self.0
+    }
+
     /// Writes the numbers that have none of the bits of `mask` to the front of `out`, in
     /// their order, and says how many. `out` must have room for all of them and
     /// [`Filter::MORE`].
@@ -342,6 +349,91 @@ impl Filter {
             Level::Avx512 => unsafe { avx512::without_bits(from, mask, out) },
             _ => portable::without_bits(from, mask, out),
         }
+    }
+}
+
+/// Finds the places of numbers among others that are spread evenly: a bit is set for the top
+/// bits of each, and the bits set before it are counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranks {
+    level: Level,
+    /// How many of the top bits count.
+    bits: u32,
+    /// One bit for each value of them; and three times as many again for the making.
+    met: Vec<u64>,
+    /// How many bits are set before each word of them.
+    before: Vec<u16>,
+    /// The place of each number.
+    each: Vec<u16>,
+}
+
+impl Ranks {
+    /// So many are too many: places have 16 bits.
+    pub(crate) const MANY: usize = 1 << 16;
+
+    /// More bits than this would not stay in the second cache.
+    const MOST_BITS: u32 = 18;
+
+    /// `level` must be available here, as for [`Kernel::new`].
+    pub(crate) fn new(level: Level) -> Ranks {
+        assert!(level.is_available(), "the processor has no {level}");
+        Ranks {
+            level,
+            bits: 0,
+            met: Vec::new(),
+            before: Vec::new(),
+            each: Vec::new(),
+        }
+    }
+
+    /// Forgets all numbers; so many are to come.
+    pub(crate) fn clear(&mut self, count: usize) {
+        self.bits = (count.max(2).ilog2() + 5).min(Ranks::MOST_BITS);
+        self.met.clear();
+        self.met.resize(4 << (self.bits - 6), 0);
+    }
+
+    /// Marks numbers, besides those that are marked; says how many different top bits there
+    /// are among all of them.
+    pub(crate) fn mark(&mut self, numbers: &[u64]) -> usize {
+        match self.level {
+            // SAFETY: `new` asserted that the processor has the level's features; those of
+            // AVX-512 come with AVX2's.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 => unsafe { avx2::mark(self, numbers) },
+            _ => portable::mark(self, numbers),
+        }
+    }
+
+    /// Writes to `placed` a number for each top bits, in order, and to `late` those that
+    /// differ from it; says how many of both. Both must have room for all.
+    pub(crate) fn place(
+        &mut self,
+        numbers: &[u64],
+        placed: &mut [u64],
+        late: &mut [u64],
+    ) -> (usize, usize) {
+        assert!(numbers.len() < Ranks::MANY, "more than a place can name");
+        self.clear(numbers.len());
+        let count = self.mark(numbers);
+        self.before.resize(self.met.len() / 4, 0);
+        self.each.resize(numbers.len(), 0);
+        let late = match self.level {
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 => unsafe { avx2::place(self, numbers, placed, late) },
+            _ => portable::place(self, numbers, placed, late),
+        };
+        (count, late)
+    }
+
+    /// How many of the numbers placed last have smaller top bits.
+    #[inline(always)]
+    pub(crate) fn rank(&self, number: u64) -> usize {
+        let slot = number >> (64 - self.bits);
+        let (word, bit) = ((slot / 64) as usize, 1 << (slot % 64));
+        let here = (self.met[word] & (bit - 1)).count_ones();
+        usize::from(self.before[word]) + here as usize
     }
 }
 

@@ -12,7 +12,7 @@
 
 use super::{NotIncreasing, strictly_increasing};
 use crate::estimate::{Comparison, Overlap};
-use crate::simd::Filter;
+use crate::simd::{Filter, Level, Ranks};
 use crate::spread::SpreadSort;
 
 /// The fingerprints of one document that are 0 modulo 2^level.
@@ -157,8 +157,8 @@ impl NestedSampler {
             kept: Buffer::default(),
             below: Buffer::default(),
             spare: Buffer::default(),
-            seen: Seen::new(samples),
-            sort: SpreadSort::default(),
+            seen: Seen::new(samples, filter.level()),
+            sort: SpreadSort::with_level(filter.level()),
             filter,
         }
     }
@@ -282,16 +282,15 @@ impl Buffer {
 /// Tells whether many fingerprints differ, by their top bits, which are as good as random.
 #[derive(Debug)]
 struct Seen {
-    /// A bit for each number met, perhaps one for two: sixteen for each of the samples.
-    met: Vec<u64>,
+    ranks: Ranks,
     /// A hash table with open addressing, for when that is not enough.
     slots: Vec<u64>,
 }
 
 impl Seen {
-    fn new(samples: usize) -> Seen {
+    fn new(samples: usize, level: Level) -> Seen {
         Seen {
-            met: vec![0; (samples / 4).next_power_of_two()],
+            ranks: Ranks::new(level),
             // Room for `samples` and one, half full at most.
             slots: vec![0; (2 * (samples + 1)).next_power_of_two()],
         }
@@ -304,20 +303,10 @@ impl Seen {
 
     /// Whether their top bits alone tell that there are.
     fn surely_more_than(&mut self, limit: usize, all: &[u64]) -> bool {
-        self.met.fill(0);
-        let (bits, mut count) = (64 * self.met.len(), 0);
-        for some in all.chunks(64) {
-            for &x in some {
-                let at = top(x, bits);
-                let word = &mut self.met[at / 64];
-                count += usize::from(*word >> (at % 64) & 1 == 0);
-                *word |= 1 << (at % 64);
-            }
-            if count > limit {
-                return true;
-            }
-        }
-        false
+        self.ranks.clear(limit);
+        // Few have their top bits in common: most often the first part tells.
+        let mut parts = all.chunks(limit + limit / 4 + 4);
+        parts.any(|part| self.ranks.mark(part) > limit)
     }
 
     /// [`Seen::more_than`], one by one.
@@ -354,7 +343,6 @@ fn top(x: u64, size: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::Level;
     use proptest::prelude::*;
 
     #[test]
