@@ -49,7 +49,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 from urllib.parse import urlsplit
 
 from . import _lookalike as engine
-from .errors import EmptyError, Error, MachineError, UsageError
+from .errors import ColumnError, EmptyError, Error, KindError, MachineError, UsageError
 
 try:
     import pyarrow as pa
@@ -69,6 +69,8 @@ if TYPE_CHECKING:
 
 __all__ = ["sketch", "pairs", "cluster", "dedup", "components", "add", "session", "main"]
 
+#: The options that say which pairs are linked, and how.
+POLICY = ("resemblance", "containment", "link", "verify")
 #: Bytes of postings or meetings that one task holds at a time.
 TASK = 64 << 20
 #: Bytes that a task gathers before it hands them on.
@@ -350,8 +352,10 @@ class Job:
         self.job = engine.phase_job(**options)
         self.say = say or (lambda text: None)
         same = json.dumps([1, engine.__version__, self.job, sources])
-        name = hashlib.sha256(same.encode()).hexdigest()[:16]
-        self.work = f"{work.rstrip('/')}/job-{name}"
+        self.work = f"{work.rstrip('/')}/job-{_name(same)}"
+        # Sketches and pairs serve many policies, what was read again for one does not.
+        of_policy = {name: options.get(name) for name in POLICY}
+        self.policy = f"policy-{_name(json.dumps(of_policy))}"
         self.shared = spark.sparkContext.broadcast(sources)
         self.done: list[str] = []
         self.clock = spark.sparkContext.accumulator(0.0)
@@ -359,8 +363,8 @@ class Job:
 
     # Phases that are written down.
 
-    def _phase(self, name: str, make: Any) -> "DataFrame":
-        path = f"{self.work}/{name}"
+    def _phase(self, place: str, make: Any) -> "DataFrame":
+        path, name = f"{self.work}/{place}", place.rpartition("/")[2]
         if _is_whole(self.spark, path):
             self.say(f"{name}: done before")
         else:
@@ -495,9 +499,10 @@ class Job:
         number = 0
         while asked := draft.cluster():
             number += 1
-            self._phase(f"sets-{number}", lambda: self._sets(draft.places(asked)))
-            self._phase(f"exact-{number}", lambda: self._exact(asked, f"sets-{number}"))
-            told = (row["data"] for row in self._read(f"exact-{number}", ["data"]))
+            sets, exact = f"{self.policy}/sets-{number}", f"{self.policy}/exact-{number}"
+            self._phase(sets, lambda: self._sets(draft.places(asked)))
+            self._phase(exact, lambda: self._exact(asked, sets))
+            told = (row["data"] for row in self._read(exact, ["data"]))
             draft.tell(asked, b"".join(told))
 
     def _sets(self, places: list[tuple[int, bytes]]) -> "DataFrame":
@@ -536,6 +541,11 @@ class Job:
         # Processor time of the engine's functions in the executors.
         report["engine_seconds"] = round(self.clock.value, 3)
         return report
+
+
+def _name(same: str) -> str:
+    """A short name for what is the same."""
+    return hashlib.sha256(same.encode()).hexdigest()[:16]
 
 
 def _files(path: str) -> tuple[Any, str]:
@@ -600,14 +610,15 @@ def _sources(job: str, paths: list[str]) -> tuple[list[str], list[Any]]:
         for one in sorted(inside, key=lambda one: one.path):
             base = os.path.basename(one.path)
             if one.type == pyarrow.fs.FileType.File and not base.startswith(("_", ".")):
-                found.append(_object(f"{scheme}://{one.path}", one.size))
+                found.append(_object(f"{scheme}://{one.path}", one.size, one.mtime_ns))
     if not found:
         raise UsageError("there is nothing to read")
     return found, left_out
 
 
-def _object(path: str, size: int) -> str:
-    """A source in a store, told by its name."""
+def _object(path: str, size: int, written: int | None) -> str:
+    """A source in a store, told by its name. When it was written tells it from another of
+    that name, whose phases are others."""
     name = path.lower().removesuffix(".gz").removesuffix(".zst")
     kinds = {
         ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".warc": "warc", ".wet": "warc",
@@ -616,20 +627,22 @@ def _object(path: str, size: int) -> str:
     kind = next((kind for end, kind in kinds.items() if name.endswith(end)), "document")
     if kind == "document" and name != path.lower():
         kind = "packed document"
-    source = {"name": path, "path": path, "kind": kind, "len": size, "modified": 0}
+    source = {"name": path, "path": path, "kind": kind, "len": size, "modified": 0, "written": written}
     return json.dumps(source, separators=(",", ":"))
 
 
 TABLES = ("documents", "pairs", "clusters")
 
 
-def _write_tables(collection: str, out: str, tables: Iterable[str] = TABLES) -> None:
+def _write_tables(
+    collection: str, out: str, key: bytes | None, tables: Iterable[str] = TABLES
+) -> None:
     """The tables of a collection, as Parquet."""
     from . import Collection
 
     files, folder = _files(out)
     files.create_dir(folder, recursive=True)
-    opened = Collection.open(collection)
+    opened = Collection.open(collection, key=key)
     for name in tables:
         # Clusters are told document by document, as the command line does.
         table = opened.pairs() if name == "pairs" else opened.documents()
@@ -666,7 +679,7 @@ def add(
         one = Job(spark, sources, at, left_out=left_out, say=say, **options)
         report = one.run(place)
         if out is not None:
-            _write_tables(place, out)
+            _write_tables(place, out, one.key)
     report["phases"] = one.done
     return report
 
@@ -722,10 +735,10 @@ def _sketched(one: Any, text: str | None, options: dict[str, Any]) -> tuple[Any,
 def _check(df: "DataFrame", text: str, id: str) -> None:
     for name in (text, id):
         if name not in df.columns:
-            raise UsageError(f"there is no column `{name}`, only {', '.join(df.columns)}")
+            raise ColumnError(f"there is no column `{name}`, only {', '.join(df.columns)}")
     kind = df.schema[text].dataType.simpleString()
     if kind not in ("string", "binary"):
-        raise UsageError(f"the column `{text}` holds {kind}, not text")
+        raise KindError(f"the column `{text}` holds {kind}, not text")
 
 
 def _work(spark: SparkSession, work: str | None) -> str:
@@ -750,7 +763,12 @@ def _rows_of(
     """The columns that matter, under the names that the engine looks for."""
     _check(df, text, id)
     columns = [F.col(text).alias("text"), F.col(id).cast("string").alias("id")]
-    columns += [F.col(name).alias(field) for field, name in (("url", url), ("date", date)) if name]
+    for field, name in (("url", url), ("date", date)):
+        # Only what was asked for by another name must be there.
+        if name in df.columns:
+            columns.append(F.col(name).alias(field))
+        elif name not in (None, field):
+            raise ColumnError(f"there is no column `{name}`, only {', '.join(df.columns)}")
     return df.select(*columns)
 
 
@@ -766,13 +784,13 @@ def _checked_ids(rows: "DataFrame", id: str) -> str:
         F.countDistinct("id").alias("ids"), *sums,
     ).first()
     if found is None or found["all"] == 0:
-        raise UsageError("there are no rows")
+        raise EmptyError("there are no rows")
     if found["named"] < found["all"]:
         raise UsageError(f"{found['all'] - found['named']} rows have no `{id}`")
     if found["ids"] < found["all"]:
         raise UsageError(f"`{id}` names more than one row: {found['all']} rows, {found['ids']} ids")
     same = json.dumps([rows.columns, [str(value) for value in found]])
-    return hashlib.sha256(same.encode()).hexdigest()[:16]
+    return _name(same)
 
 
 def _of_frame(
@@ -792,8 +810,9 @@ def _of_frame(
     with tempfile.TemporaryDirectory(prefix="lookalike-collection-") as passing:
         place = os.path.join(passing, "collection")
         job.run(place)
-        _write_tables(place, f"{job.work}/tables", tables)
-    return {table: spark.read.parquet(f"{job.work}/tables/{table}.parquet") for table in tables}
+        at = f"{job.work}/{job.policy}"
+        _write_tables(place, at, job.key, tables)
+    return {table: spark.read.parquet(f"{at}/{table}.parquet") for table in tables}
 
 
 def _in_parts(
@@ -819,8 +838,8 @@ def _checked_parts(parts: int, options: dict[str, Any]) -> None:
 
 
 def pairs(
-    df: "DataFrame", *, text: str = "text", id: str = "id", url: str | None = None,
-    date: str | None = None, work: str | None = None, **options: Any,
+    df: "DataFrame", *, text: str = "text", id: str = "id", url: str | None = "url",
+    date: str | None = "date", work: str | None = None, **options: Any,
 ) -> "DataFrame":
     """The counted pairs of a frame's rows, as the table ``pairs`` of the command line."""
     rows = _rows_of(df, text, id, url, date)
@@ -829,8 +848,8 @@ def pairs(
 
 
 def cluster(
-    df: "DataFrame", *, text: str = "text", id: str = "id", url: str | None = None,
-    date: str | None = None, work: str | None = None, parts: int = 1, **options: Any,
+    df: "DataFrame", *, text: str = "text", id: str = "id", url: str | None = "url",
+    date: str | None = "date", work: str | None = None, parts: int = 1, **options: Any,
 ) -> "DataFrame":
     """The clusters of a frame's rows: one row for each of them, as the table ``clusters``.
 
@@ -917,8 +936,8 @@ def _remove(spark: SparkSession, folder: str) -> None:
 
 
 def dedup(
-    df: "DataFrame", *, text: str = "text", id: str = "id", url: str | None = None,
-    date: str | None = None, keep: str = "first", work: str | None = None, parts: int = 1,
+    df: "DataFrame", *, text: str = "text", id: str = "id", url: str | None = "url",
+    date: str | None = "date", keep: str = "first", work: str | None = None, parts: int = 1,
     **options: Any,
 ) -> "DataFrame":
     """The rows that stay: one of each cluster. Rows with nothing to compare in them go too,

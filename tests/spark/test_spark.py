@@ -95,6 +95,57 @@ def test_every_policy(session, tmp_path, options):
     assert sorted((row.asDict() for row in found), key=lambda row: row["doc"]) == wanted
 
 
+def edited(count):
+    """Texts longer than a sketch, every second with so many other words that it is near a
+    threshold of 0.5 or 0.8."""
+    draw = random.Random(3)
+    for number in range(count):
+        if number % 2 == 0:
+            text = [f"w{draw.randrange(100_000)}" for _ in range(600)]
+        else:
+            for _ in range(draw.choice([5, 6, 7, 18, 20, 22])):
+                text[draw.randrange(len(text))] = f"e{draw.randrange(10**9)}"
+        yield f"n{number:05d}", " ".join(text)
+
+
+def test_one_policy_after_another(session, tmp_path):
+    rows = list(edited(160))
+    df = session.createDataFrame(rows, "id string, text string").repartition(2)
+    table = pa.table({"id": [id for id, _ in rows], "text": [text for _, text in rows]})
+    told = lambda rows: {(row["id"], row["cluster"], row["resemblance"]) for row in rows}
+    first = None
+    for options in ({"resemblance": 0.8}, {"resemblance": 0.5}, {"resemblance": 0.5, "link": "star"}):
+        found = spark.cluster(df, work=str(tmp_path), **options)
+        assert told(found.collect()) == told(lookalike.cluster(table, **options).to_pylist()), options
+        first = first or (found, told(found.collect()))
+    assert len(list(tmp_path.glob("frame-*/job-*/sketch"))) == 1
+    # What was returned stays what it was.
+    assert told(first[0].collect()) == first[1]
+
+
+def test_a_secret_recipe_has_tables(session, tmp_path):
+    rows = list(edited(20))
+    df = session.createDataFrame(rows, "id string, text string")
+    key = bytes(range(32))
+    found = spark.cluster(df, work=str(tmp_path / "work"), key=key).collect()
+    table = pa.table({"id": [id for id, _ in rows], "text": [text for _, text in rows]})
+    wanted = lookalike.cluster(table, key=key).to_pylist()
+    assert {(row["id"], row["cluster"]) for row in found} == {(row["id"], row["cluster"]) for row in wanted}
+
+
+def test_an_object_that_changed_is_read_again(session, tmp_path):
+    path = tmp_path / "a.jsonl"
+    told = []
+    for number, other in enumerate(("rose", "mary")):
+        rows = [("a", "a rose is a rose"), ("b", f"a {other} is a {other}")]
+        path.write_text("".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in rows))
+        os.utime(path, ns=(number, number))
+        out = tmp_path / f"out-{number}"
+        spark.add([path.as_uri()], out=out, work=str(tmp_path / "work"), spark=session)
+        told.append(pq.read_table(out / "clusters.parquet")["cluster"].to_pylist())
+    assert told == [[0, 0], [0, 1]]
+
+
 def test_every_kind_of_input(session, tmp_path):
     inputs = tmp_path / "in"
     inputs.mkdir()
@@ -186,7 +237,8 @@ def test_in_parts_the_clusters_are_the_same(session, tmp_path):
     found = spark.cluster(df, parts=3, date="date", work=str(tmp_path)).collect()
     assert len(found) == len(wanted)
     assert {row["id"]: (row["cluster"], row["cluster_size"], row["tokens"]) for row in found} == wanted
-    stays = spark.dedup(df, parts=3, keep="newest", date="date", work=str(tmp_path)).collect()
+    # The column of dates has its own name.
+    stays = spark.dedup(df, parts=3, keep="newest", work=str(tmp_path)).collect()
     theirs = lookalike.dedup(table, keep="newest")["id"].to_pylist()
     assert sorted(row["id"] for row in stays) == sorted(theirs) and len(theirs) < len(wanted)
     with pytest.raises(lookalike.UsageError, match="joined by chains"):
@@ -219,6 +271,7 @@ def test_sketches_of_a_frame(session):
 @pytest.mark.parametrize(("rows", "schema", "options", "words"), [
     ([("a", "text")], "id string, text string", {"text": "body"}, "no column `body`"),
     ([("a", "text")], "id string, text string", {"id": "key"}, "no column `key`"),
+    ([("a", "text")], "id string, text string", {"date": "day"}, "no column `day`"),
     ([("a", 1)], "id string, text long", {}, "holds bigint, not text"),
     ([], "id string, text string", {}, "there are no rows"),
     ([(None, "text")], "id string, text string", {}, "1 rows have no `id`"),
