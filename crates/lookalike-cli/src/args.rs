@@ -26,6 +26,7 @@ use crate::commands::copies::CopiesArgs;
 use crate::commands::crumbs::CrumbsArgs;
 use crate::commands::curve::CurveArgs;
 use crate::commands::dedup::DedupArgs;
+use crate::commands::demo::DemoArgs;
 use crate::commands::drift::DriftArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::find::FindArgs;
@@ -107,6 +108,7 @@ pub(crate) enum Command {
     Sketch(SketchArgs),
     Resketch(ResketchArgs),
     Curve(CurveArgs),
+    Demo(DemoArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }

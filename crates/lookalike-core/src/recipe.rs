@@ -133,6 +133,12 @@ impl Default for SketchKind {
 }
 
 impl SketchKind {
+    /// Whether two sketches tell containment: those that keep what a fixed rule of each
+    /// fingerprint says. The smallest of a document's own say only how alike two are.
+    pub fn tells_containment(self) -> bool {
+        matches!(self, SketchKind::Nested { .. } | SketchKind::Mod { .. })
+    }
+
     /// Whether elements carry weights.
     pub fn is_weighted(self) -> bool {
         matches!(

@@ -75,6 +75,10 @@ impl Failure {
                 format!("there is a collection `{}` already", shown(folder)),
                 "take another folder, or add to it with `lookalike add`",
             ),
+            AddError::NoContainment(_) => Failure::usage(
+                error.to_string(),
+                "leave --containment out, or make the collection with --sketch nested:256 or mod:25",
+            ),
             AddError::Nothing(counts) => Failure::nothing("the input", &counts),
             AddError::TooMany(_) => Failure {
                 exit: Exit::Machine,

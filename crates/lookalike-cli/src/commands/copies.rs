@@ -70,6 +70,7 @@ impl CopiesArgs {
         )?;
         let key = self.key.key()?;
         let finder = searchable(&self.collection, key.as_ref())?;
+        crate::commands::export::spare(self.csv.as_deref(), finder.collection(), &self.collection)?;
         let (name, found) = match (&self.url, &self.document) {
             (Some(url), _) => (text::excerpt(url, 200), self.of_url(&finder, url)?),
             (None, Some(path)) => {

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use lookalike::add::AddError;
 use lookalike::core::passages::{Passage, passages};
 use lookalike::core::seed::Key;
 use lookalike::core::sketcher::Sketcher;
@@ -86,6 +87,14 @@ impl FindArgs {
             return self.run_filtered(&filtered, key.as_ref(), global);
         }
         let finder = searchable(&self.collection, key.as_ref())?;
+        if self.min_containment.is_some() && !finder.recipe().sketch.tells_containment() {
+            let error = AddError::NoContainment(finder.recipe().sketch);
+            return Err(Failure::usage(
+                error.to_string(),
+                "give --min-resemblance, or make the collection with --sketch nested:256 or mod:25",
+            )
+            .into());
+        }
         let options = FindOptions::new(self.top.get(), self.min_resemblance, self.min_containment);
         let mut found_any = false;
         let mut out = text::stdout();

@@ -18,6 +18,8 @@ pub(crate) mod curve;
 
 pub(crate) mod dedup;
 
+pub(crate) mod demo;
+
 pub(crate) mod drift;
 
 pub(crate) mod export;
@@ -88,6 +90,7 @@ pub(crate) fn run(args: Args) -> Result<Exit, Stop> {
         Command::Sketch(sketch) => sketch.run(args.global, level),
         Command::Resketch(resketch) => resketch.run(args.global),
         Command::Curve(curve) => curve.run(args.global),
+        Command::Demo(demo) => demo.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     }

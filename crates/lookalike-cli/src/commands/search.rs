@@ -96,7 +96,8 @@ pub(crate) fn failure(folder: &Path, error: SearchError) -> Failure {
 /// Find documents by their words, one place for each cluster
 ///
 /// All words must be there; those in quotation marks together, those behind a minus not at
-/// all. The collection needs an index (`index`, or `add --search`).
+/// all: write `--` before the words then. The collection needs an index (`index`, or
+/// `add --search`).
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -190,3 +190,79 @@ fn words_are_found_where_they_are_indexed() {
     assert_eq!(made.run("index c.lk -q").status, Some(0));
     assert_eq!(made.run("search c.lk ships -q").status, Some(0));
 }
+
+/// Words that a seed draws.
+fn drawn(seed: u64, words: usize) -> String {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut text = String::new();
+    for _ in 0..words {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        text.push_str(&format!("w{} ", state >> 48));
+    }
+    text
+}
+
+#[test]
+fn two_prices_of_a_long_page_are_two_pages() {
+    // One word of 40,000 differs: no sample tells.
+    let mut lines = String::new();
+    for item in 0..6 {
+        for currency in ["usd", "eur"] {
+            let url = format!("http://shop.example/item/{item}?currency={currency}");
+            let text = format!("{}{currency}{item}", drawn(item, 40_000));
+            lines += &format!("{}\n", serde_json::json!({ "url": url, "text": text }));
+        }
+    }
+    let folder = Folder::with(&[("in.jsonl", lines.as_bytes())]);
+    let added = folder.run("add c.lk in.jsonl --json --quiet");
+    assert!(added.stdout.contains("\"shingle\":6"), "{added}");
+    let learnt = folder.run("crumbs c.lk --json --quiet");
+    assert!(!learnt.stdout.contains("currency"), "{learnt}");
+}
+
+#[test]
+fn sketches_that_tell_nothing_of_containment_say_so() {
+    let rows = "{\"text\":\"a rose is a rose\"}\n{\"text\":\"a rose is a rose is a rose\"}\n";
+    let folder = Folder::with(&[
+        ("in.jsonl", rows.as_bytes()),
+        ("a.txt", b"a rose is a rose"),
+    ]);
+    assert_eq!(
+        folder.run("add p.lk in.jsonl --sketch perm:84 -q").status,
+        Some(0)
+    );
+    for wrong in [
+        "cluster p.lk --containment 0.5",
+        "find p.lk a.txt --min-containment 0.5",
+        "dedup in.jsonl -o out --sketch min:100 --containment 0.5",
+    ] {
+        let ran = folder.run(wrong);
+        assert_eq!(ran.status, Some(2), "{ran}");
+        assert!(ran.stderr.contains("tell nothing of containment"), "{ran}");
+    }
+}
+
+#[test]
+fn contacts_are_not_written_over_a_source() {
+    let rows = "{\"url\":\"http://a.example/\",\"text\":\"a rose is a rose is a rose\"}\n";
+    let folder = Folder::with(&[("in.jsonl", rows.as_bytes())]);
+    assert_eq!(folder.run("add c.lk in.jsonl -q").status, Some(0));
+    let ran = folder.run("copies c.lk --url http://a.example/ --csv in.jsonl");
+    assert_eq!(ran.status, Some(2), "{ran}");
+    assert_eq!(
+        std::fs::read(folder.at("in.jsonl")).ok().as_deref(),
+        Some(rows.as_bytes())
+    );
+}
+
+#[test]
+fn the_tour_needs_the_program_alone() {
+    let folder = Folder::with(&[]);
+    let place = folder.at("").display().to_string();
+    let mut command = folder.command("demo");
+    let ran = crate::Ran::of("demo", command.env("TMPDIR", &place));
+    assert_eq!(ran.status, Some(0), "{ran}");
+    assert!(ran.stdout.contains("$ lookalike where"), "{ran}");
+}

@@ -223,6 +223,9 @@ pub enum AddError {
     /// No document came of it: nothing was written.
     #[error("there are no documents in the input")]
     Nothing(Box<Counts>),
+    /// A policy asks for what the recipe's sketches do not tell.
+    #[error("sketches of `{0}` tell nothing of containment")]
+    NoContainment(SketchKind),
     /// Numbers of documents have 32 bits.
     #[error("{0} records are more than a collection holds, which is {MOST_RECORDS}")]
     TooMany(u64),
@@ -283,6 +286,7 @@ pub fn add(
             least: LEAST_MEMORY,
         });
     }
+    check_policy(&options.recipe, &options.policy)?;
     let is_new_folder = !folder.exists();
     let io = |error| StorageError::io(".", error);
     std::fs::create_dir_all(folder).map_err(io)?;
@@ -322,6 +326,14 @@ pub fn add(
         drop(std::fs::remove_dir_all(folder));
     }
     added
+}
+
+/// Whether the sketches of a recipe can tell what a policy asks for.
+pub(crate) fn check_policy(recipe: &Recipe, policy: &Policy) -> Result<(), AddError> {
+    if policy.containment.is_some() && !recipe.sketch.tells_containment() {
+        return Err(AddError::NoContainment(recipe.sketch));
+    }
+    Ok(())
 }
 
 /// What was asked for, as one number: the same command again has the same.

@@ -7,7 +7,7 @@ use lookalike_core::recipe::{Recipe, SketchKind};
 
 use super::policy::Policy;
 use super::{ClusterOptions, Means};
-use crate::add::{AddError, Kept, cluster_all};
+use crate::add::{AddError, Kept, check_policy, cluster_all};
 use crate::blocks::{BlockWriter, FileKind};
 use crate::collection::lock::Lock;
 use crate::collection::manifest::{Manifest, collect_garbage, commit};
@@ -42,6 +42,7 @@ pub(crate) fn recluster_holding(
     options: &ClusterOptions,
     sources: &[Source],
 ) -> Result<StoredClustering, AddError> {
+    check_policy(recipe, policy)?;
     Collection::open(folder)?;
     let _lock = Lock::acquire(folder)?;
     let collection = Collection::open(folder)?;

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Two pages are the same when they have the same words in the same sweep: what `add` calls
-//! identical, lexical or shingle-equal. Nothing less: pages of one template are nearly the
-//! same, and a rule that merges them loses pages. A rule needs addresses that differ by
+//! identical or lexical. Nothing less: pages of one template, and long ones that differ by a
+//! price that no sample holds, are nearly the same, and a rule that merges them loses pages. A rule needs addresses that differ by
 //! nothing but what it drops: a parameter that has another value on every page tells
 //! nothing. Its support are the *different* contents that two such addresses have: a page
 //! "not found" at a thousand addresses is one. Against it is every page where they have
@@ -22,7 +22,7 @@
 //! sweep or is of its cluster, is neither for nor against, up to one in ten.
 //!
 //! Time: some sorts of about ten records an address, at most four times over. Memory: the
-//! addresses twice, 32 bytes a page and sweep, 32 for each directory of an address, and
+//! addresses twice, 32 bytes a page and sweep and as many a content, 32 for each directory of an address, and
 //! 100 MB for records.
 
 mod aliases;

@@ -42,6 +42,7 @@ impl Pages {
         let clustering = stored.map(|stored| collection.clustering(stored));
         let clustering = clustering.transpose()?;
         let mut pages = Pages::default();
+        let mut contents: HashMap<u128, u32> = HashMap::new();
         for sweep in 0..timeline.sweeps().len() {
             let mut docs: Vec<u32> = timeline.pages(sweep).iter().map(|seen| seen.doc).collect();
             // In the order they are stored.
@@ -52,7 +53,8 @@ impl Pages {
                 let cluster = clustering.as_ref().map(|all| all.member(doc));
                 let cluster = cluster.transpose()?.map(|member| member.cluster);
                 let number = u32::try_from(sweep).unwrap_or(u32::MAX);
-                let content = entry.copy_of;
+                // By all words: pages with the same samples may differ in the rest of them.
+                let content = *contents.entry(entry.tokens_name).or_insert(doc);
                 pages.add(url.as_deref(), number, content, cluster.unwrap_or(content));
             }
         }

@@ -22,7 +22,8 @@ use crate::add::names::{self, Target, What};
 use crate::add::segment::{self, Files, LOOKUPS, Numbers};
 use crate::add::sketching::Position;
 use crate::add::{
-    AddError, AddOptions, Kept, Report, check_numbers, cluster_all, counts_of, sort, take_over,
+    AddError, AddOptions, Kept, Report, check_numbers, check_policy, cluster_all, counts_of, sort,
+    take_over,
 };
 use crate::blocks::{BlockWriter, FileKind};
 use crate::clusters::truth::Told;
@@ -68,6 +69,7 @@ impl From<Garbled> for AddError {
 impl Draft {
     /// Begins a collection in a folder that has none.
     pub fn begin(folder: &Path, inputs: Inputs, options: AddOptions) -> Result<Draft, AddError> {
+        check_policy(&options.recipe, &options.policy)?;
         let io = |error| StorageError::io(".", error);
         std::fs::create_dir_all(folder).map_err(io)?;
         let lock = Lock::acquire(folder)?;
