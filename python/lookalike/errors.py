@@ -22,6 +22,7 @@ __all__ = [
     "NotFoundError",
     "RejectedError",
     "RejectedWarning",
+    "UndatedWarning",
     "UsageError",
 ]
 
@@ -98,3 +99,7 @@ class LockedError(Error):
 
 class RejectedWarning(UserWarning):
     """Some rows could not be used; all others were."""
+
+
+class UndatedWarning(UserWarning):
+    """The newest rows were asked for, and none has a date: the first were kept."""

@@ -222,6 +222,43 @@ def test_bad_input_is_one_clear_exception(call, table, options, kind, words):
     assert words in str(raised.value)
 
 
+@pytest.mark.parametrize("option", ["id", "url", "date"])
+def test_a_column_that_is_named_must_be_there(option, tmp_path):
+    rows = generated(4)
+    wrong = {option: "misspelt"}
+    for call in (lookalike.dedup, lookalike.cluster):
+        with pytest.raises(KeyError, match="it has no column `misspelt`, only id, url, date, text"):
+            call(arrow(rows), **wrong)
+    pages = lookalike.Collection.create(tmp_path / "c")
+    with pytest.raises(lookalike.ColumnError, match="it has no column `misspelt`"):
+        pages.add(arrow(rows), **wrong)
+    with pytest.raises(lookalike.ColumnError, match="no row has a field `misspelt`"):
+        pages.add(rows, **wrong)
+    with pytest.raises(lookalike.ColumnError, match="no row has a field `misspelt`"):
+        pages.add(["a text"], **wrong)
+    # One row that has it is enough, and the default names may be absent.
+    assert pages.add([{"text": "one"}, {"text": "two", "misspelt": "2026-01-01"}], **wrong)["added"] == 2
+    assert len(lookalike.dedup(arrow(rows).select(["text"]))) > 0
+
+
+@pytest.mark.parametrize("dates", [None, [None, None], ["soon", "never"]])
+def test_the_newest_of_rows_without_dates_is_told(dates):
+    text = " ".join(words(1, 50))
+    columns = {"n": [1, 2], "text": [text, text + "!"]}
+    if dates:
+        columns["date"] = pa.array(dates, pa.string())
+    report = {}
+    with pytest.warns(lookalike.UndatedWarning, match="no row has a date in `date`"):
+        found = lookalike.dedup(pa.table(columns), keep="newest", report=report)
+    assert found["n"].to_pylist() == [1] and report["undated"] is True
+    columns["date"] = pa.array([None, "2026-01-01"], pa.string())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        report = {}
+        assert lookalike.dedup(pa.table(columns), keep="newest", report=report)["n"].to_pylist() == [2]
+        assert "undated" not in report
+
+
 def test_exceptions_are_the_ones_python_has():
     with pytest.raises(KeyError):
         lookalike.dedup(pa.table({"a": ["x"]}))

@@ -10,7 +10,7 @@ use pyo3::types::{PyCapsule, PyDict, PyString};
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 
-use crate::failure::{error, kind, usage};
+use crate::failure::{Kind, error, kind, usage};
 use lookalike::corpus::options::ReadOptions;
 
 /// The batches of whatever speaks the Arrow C stream; their buffers stay where they are.
@@ -118,8 +118,13 @@ pub(crate) fn gathered(
             batches.push(gather.finish(py)?);
         }
     }
+    let is_empty = batches.is_empty() && gather.rows == 0;
     if batches.is_empty() || gather.rows > 0 {
         batches.push(gather.finish(py)?);
+    }
+    if let Some(name) = gather.missing().filter(|_| !is_empty) {
+        let message = format!("no row has a field `{name}`");
+        return Err(error(py, Kind::Column, &message, ""));
     }
     Ok((gather.schema(), batches))
 }
@@ -127,6 +132,8 @@ pub(crate) fn gathered(
 struct Gather<'a> {
     names: [&'a str; 4],
     columns: [LargeStringBuilder; 4],
+    /// Which of them some row had.
+    seen: [bool; 4],
     features: ListBuilder<LargeStringBuilder>,
     has_features: bool,
     rows: usize,
@@ -144,6 +151,7 @@ impl<'a> Gather<'a> {
                 &options.date_field,
             ],
             columns: std::array::from_fn(|_| LargeStringBuilder::new()),
+            seen: [false; 4],
             features: ListBuilder::new(LargeStringBuilder::new()),
             has_features: options.tokens == TokenKind::Feature,
             rows: 0,
@@ -159,6 +167,15 @@ impl<'a> Gather<'a> {
             fields[0] = Field::new("features", DataType::List(item), true);
         }
         Arc::new(Schema::new(fields))
+    }
+
+    /// A field besides the text that somebody named, and no row has.
+    fn missing(&self) -> Option<&'a str> {
+        let usual = ReadOptions::default();
+        let usual = [usual.id_field, usual.url_field, usual.date_field];
+        let named = self.names[1..].iter().zip(&self.seen[1..]).zip(usual);
+        let mut missing = named.filter(|((name, is_seen), usual)| !**is_seen && **name != *usual);
+        missing.next().map(|((name, _), _)| *name)
     }
 
     fn take(&mut self, number: usize, row: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -210,7 +227,9 @@ impl<'a> Gather<'a> {
             }
         }
         for (i, name) in self.names.into_iter().enumerate().skip(1) {
-            match get(name)? {
+            let value = get(name)?;
+            self.seen[i] |= value.is_some();
+            match value {
                 None => self.columns[i].append_null(),
                 Some(value) if value.hasattr("isoformat")? => {
                     let date = value.call_method0("isoformat")?;
@@ -238,6 +257,6 @@ impl<'a> Gather<'a> {
         self.rows = 0;
         self.bytes = 0;
         let batch = RecordBatch::try_new(self.schema(), columns);
-        batch.map_err(|fault| error(py, crate::failure::Kind::Type, &fault.to_string(), ""))
+        batch.map_err(|fault| error(py, Kind::Type, &fault.to_string(), ""))
     }
 }
