@@ -96,6 +96,7 @@ def test_features_are_a_list():
         (lambda: lookalike.sketch(A, sketch="bloom:3"), lookalike.UsageError, "unknown sketch `bloom:3`"),
         (lambda: lookalike.sketch(A, key=b"short"), lookalike.UsageError, ""),
         (lambda: lookalike.sketch(A, key=b"x" * 32, seed=1), lookalike.UsageError, "a key stands in place"),
+        (lambda: lookalike.sketch(A, key="secret"), lookalike.KindError, "`key` must be bytes, and is str"),
         (lambda: lookalike.sketch(7), lookalike.KindError, "`text` must be str or bytes, and is int"),
         (lambda: lookalike.sketch(A, shingle="3"), lookalike.KindError, "`shingle` must be a whole number"),
         (lambda: lookalike.Sketch.from_bytes(b"LKSK"), lookalike.DamagedError, "cannot use sketch: "),
