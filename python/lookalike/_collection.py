@@ -8,6 +8,7 @@ from typing import Any, Iterable, Mapping, Union
 from . import _lookalike
 from ._tables import Progress, checked, told
 from ._texts import Text
+from .errors import UsageError
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -235,6 +236,8 @@ class Collection:
         >>> pages.find("nothing like it")
         []
         """
+        if (text is None) == (url is None):
+            raise UsageError("find() takes a text or the `url` of a document: give one of the two")
         least = {"min_resemblance": min_resemblance, "min_containment": min_containment}
         if url is not None:
             return self._inner.find_url(url, top, exact, **least)

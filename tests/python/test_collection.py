@@ -126,6 +126,14 @@ def test_what_stands_in_the_way_is_told(tmp_path):
         pages.find("...")
     with pytest.raises(lookalike.NotFoundError, match="there is no document `gone`"):
         pages.find(url="gone")
+    for top in (0, -1, 2**70, "3", 1.5):
+        with pytest.raises(lookalike.UsageError, match="`top` is a whole number from 1"):
+            pages.find(text, top=top)
+        with pytest.raises(lookalike.UsageError, match="`top` is a whole number from 1"):
+            pages.find(url="http://a.example/", top=top)
+    for asked in ({}, {"text": text, "url": "http://a.example/"}):
+        with pytest.raises(lookalike.UsageError, match="give one of the two"):
+            pages.find(**asked)
     secret = lookalike.Collection.create(tmp_path / "s", key=b"k" * 32)
     secret.add([text])
     with pytest.raises(lookalike.UsageError, match="cannot use collection"):

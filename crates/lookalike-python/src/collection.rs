@@ -308,7 +308,7 @@ impl Collection {
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
-        top: usize,
+        top: &Bound<'py, PyAny>,
         exact: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -350,7 +350,7 @@ impl Collection {
         &self,
         py: Python<'py>,
         url: &str,
-        top: usize,
+        top: &Bound<'py, PyAny>,
         exact: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -417,12 +417,17 @@ impl Collection {
 }
 
 impl Collection {
-    fn find_options(given: &Given<'_, '_>, top: usize) -> PyResult<FindOptions> {
+    fn find_options(given: &Given<'_, '_>, top: &Bound<'_, PyAny>) -> PyResult<FindOptions> {
+        let wrong = || usage(top.py(), "`top` is a whole number from 1");
+        let top: usize = top.extract().map_err(|_| wrong())?;
+        if top == 0 {
+            return Err(wrong());
+        }
         let least = (
             given.threshold("min_resemblance")?,
             given.threshold("min_containment")?,
         );
-        Ok(FindOptions::new(top.max(1), least.0, least.1))
+        Ok(FindOptions::new(top, least.0, least.1))
     }
 
     fn matches(
