@@ -116,6 +116,7 @@ class Collection:
         ``rows`` is anything with the Arrow C stream, or dictionaries, or strings. All of a
         sweep is in memory while it is added; :meth:`add_files` reads more than that.
         ``keep_text`` keeps the texts, packed: what was only in memory cannot be read again.
+        Nothing is added when ``on_reject="raise"`` or an exception of ``progress`` ends it.
 
         >>> import lookalike, tempfile, os
         >>> pages = lookalike.Collection.create(os.path.join(tempfile.mkdtemp(), "c"))
@@ -126,6 +127,7 @@ class Collection:
         report = self._inner.add(
             rows,
             progress,
+            on_reject == "raise",
             text=text,
             id=id,
             url=url,
@@ -170,6 +172,7 @@ class Collection:
         report = self._inner.add_files(
             list(paths),
             progress,
+            on_reject == "raise",
             text=text,
             id=id,
             url=url,

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lookalike::add::{AddError, AddOptions, add};
+use lookalike::add::{AddError, AddOptions, Event, add};
 use lookalike::clusters::{ClusterOptions, recluster};
-use lookalike::collection::Collection as Opened;
-use lookalike::collection::state::StoredClustering;
+use lookalike::collection::state::{Counts, StoredClustering};
+use lookalike::collection::{Collection as Opened, CollectionError};
 use lookalike::core::recipe::{Recipe, SketchKind};
 use lookalike::core::seed::Key;
 use lookalike::corpus::date::when;
@@ -83,22 +83,34 @@ impl Collection {
         }
     }
 
-    /// Adds a sweep.
+    /// Adds a sweep; nothing of it if a record is rejected and that is to be raised.
     fn sweep<'py>(
         &self,
         py: Python<'py>,
         inputs: &Inputs,
         rows: Option<u64>,
         mut options: AddOptions,
-        progress: Option<&Bound<'py, PyAny>>,
+        told: &Told<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let Told { progress, raises } = *told;
+        let mut rejected = None;
         let added = run(py, progress, |stop, board| {
             options.stop = stop.clone();
             let mut watcher = Watcher::new(board, rows);
             add(&self.folder, inputs, &options, &mut |event| {
                 watcher.event(&event);
+                match event {
+                    Event::Ready(counts) if raises && !counts.rejected.is_empty() => {
+                        rejected = Some(counts.clone());
+                        stop.stop();
+                    }
+                    _ => {}
+                }
             })
         })?;
+        if let Some(counts) = rejected {
+            return Err(raised(py, &rejection(&counts)));
+        }
         match added {
             Ok(report) => to_python(py, &wire::added(&report.counts, report.added)),
             Err(AddError::Nothing(counts)) if rows.is_none() => {
@@ -182,6 +194,31 @@ impl Collection {
     }
 }
 
+/// Who is told of a sweep while it is added.
+struct Told<'a, 'py> {
+    progress: Option<&'a Bound<'py, PyAny>>,
+    /// Whether a rejected record ends it.
+    raises: bool,
+}
+
+/// Records were rejected, and that was not to be passed over.
+fn rejection(counts: &Counts) -> Failure {
+    let number: u64 = counts.rejected.values().sum();
+    let reasons = counts.rejected.iter();
+    let reasons: Vec<String> = reasons
+        .map(|(reason, count)| format!("{count} {reason}"))
+        .collect();
+    Failure {
+        exit: Exit::Rejected,
+        message: format!(
+            "{number} of {} rows were rejected: {}",
+            counts.read,
+            reasons.join(", ")
+        ),
+        hint: "nothing was added; on_reject=\"warn\" goes on without them".to_owned(),
+    }
+}
+
 const SWEEP: &[&str] = &["sweep_date", "keep_text"];
 
 #[pymethods]
@@ -232,19 +269,23 @@ impl Collection {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        if self.recipe.is_some() && !self.folder.exists() {
-            return Ok(0);
+        match Opened::open(&self.folder) {
+            Ok(collection) => Ok(collection.documents() as usize),
+            Err(CollectionError::NotACollection) if self.recipe.is_some() => Ok(0),
+            Err(error) => {
+                let failure = Failure::from_collection(&self.folder, &error);
+                Err(raised(py, &failure))
+            }
         }
-        let collection = open(&self.folder).map_err(|failure| raised(py, &failure))?;
-        Ok(collection.documents() as usize)
     }
 
-    #[pyo3(signature = (rows, progress, **options))]
+    #[pyo3(signature = (rows, progress, raises, **options))]
     fn add<'py>(
         &self,
         py: Python<'py>,
         rows: &Bound<'py, PyAny>,
         progress: Option<&Bound<'py, PyAny>>,
+        raises: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = Given::new(py, options, &[READING, MACHINE, SWEEP])?;
@@ -258,16 +299,23 @@ impl Collection {
         let held = held.map_err(|fault| column_fault(py, &fault))?;
         drop(batches);
         let inputs = Inputs::of(held.source(TABLE));
-        self.sweep(py, &inputs, Some(held.rows()), options, progress)
+        self.sweep(
+            py,
+            &inputs,
+            Some(held.rows()),
+            options,
+            &Told { progress, raises },
+        )
     }
 
-    #[pyo3(signature = (paths, progress, **options))]
+    #[pyo3(signature = (paths, progress, raises, **options))]
     #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
     fn add_files<'py>(
         &self,
         py: Python<'py>,
         paths: Vec<PathBuf>,
         progress: Option<&Bound<'py, PyAny>>,
+        raises: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = Given::new(py, options, &[READING, MACHINE, SWEEP])?;
@@ -276,7 +324,7 @@ impl Collection {
             return Err(usage(py, "standard input is Python's own: give files"));
         }
         let inputs = py.detach(|| Inputs::expand(&paths, &options.reading));
-        self.sweep(py, &inputs, None, options, progress)
+        self.sweep(py, &inputs, None, options, &Told { progress, raises })
     }
 
     #[pyo3(signature = (**options))]
