@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from typing import Any, Iterable, Mapping, Union
 
 from . import _lookalike
 from ._tables import Progress, checked, told
 from ._texts import Text
-from .errors import UsageError
+from .errors import KindError, UsageError
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -39,6 +40,9 @@ class Collection:
     """
 
     def __init__(self, inner: _lookalike.Collection) -> None:
+        if not isinstance(inner, _lookalike.Collection):
+            message = "a collection is opened by Collection.open(path), and begun by Collection.create(path)"
+            raise KindError(message)
         self._inner = inner
 
     @classmethod
@@ -89,9 +93,12 @@ class Collection:
         return cls(_lookalike.Collection.open(path, key=key))
 
     @property
-    def path(self) -> os.PathLike[str]:
+    def path(self) -> pathlib.Path:
         """The folder."""
         return self._inner.path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
 
     def add(
         self,

@@ -1,6 +1,7 @@
 """The extension module: what the rest of the package is made of."""
 
 import os
+import pathlib
 from typing import Any, Callable, Union, final
 
 __version__: str
@@ -62,7 +63,7 @@ class Collection:
     @staticmethod
     def open(path: _Path, **options: Any) -> Collection: ...
     @property
-    def path(self) -> os.PathLike[str]: ...
+    def path(self) -> pathlib.Path: ...
     def add(
         self, rows: Any, progress: _Progress | None, raises: bool, **options: Any
     ) -> dict[str, Any]: ...

@@ -62,7 +62,7 @@ def filtered(table: Any, decided: _lookalike.Decided) -> Any:
         import polars
 
         return table.filter(polars.DataFrame(decided.mask_table())["keep"])
-    if name == "pyarrow.Table":
+    if name in ("pyarrow.Table", "pyarrow.RecordBatch"):
         import pyarrow
 
         # Its own filter does not know all kinds of strings.
@@ -81,6 +81,10 @@ def annotated(table: Any, decided: _lookalike.Decided) -> Any:
         import polars
 
         return table.hstack(polars.DataFrame(decided.marks()))
+    if name == "pyarrow.RecordBatch":
+        import pyarrow
+
+        return pyarrow.table(decided.annotated())
     if name == "pyarrow.Table":
         import pyarrow
 
@@ -137,7 +141,8 @@ def dedup(
     ``first``, the ``longest`` or the ``newest`` row is kept. ``annotate=True`` keeps all and
     adds the columns ``lookalike_cluster``, ``lookalike_is_duplicate`` and
     ``lookalike_representative``. Without any date the newest is the first, and an
-    :class:`UndatedWarning` says so. ``against`` is a collection: what it has goes too.
+    :class:`UndatedWarning` says so. ``against`` is a collection or its
+    folder: what it has goes too.
 
     Rows without text are rejected and not in the result, as on the command line:
     ``on_reject`` is warn, raise or ignore; rows with nothing to compare in them are

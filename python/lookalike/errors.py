@@ -1,7 +1,8 @@
 """What goes wrong, in the words of the command line.
 
 Every exception of this package is an :class:`Error`; besides, each is the exception that
-a Python programmer would expect in its place.
+a Python programmer would expect in its place. A call with arguments of the wrong type may be
+a plain ``TypeError``.
 
 >>> import lookalike
 >>> try:

@@ -114,6 +114,9 @@ def test_what_stands_in_the_way_is_told(tmp_path):
         pages.add([])
     assert not folder.exists() and len(pages) == 0
     pages.add([text])
+    with pytest.raises(TypeError, match="Collection.open"):
+        lookalike.Collection(str(folder))
+    assert pages.path == folder
     with pytest.raises(lookalike.UsageError, match="there is a collection .* already"):
         lookalike.Collection.create(folder)
     with pytest.raises(lookalike.KindError, match="row 1: `text` must be a string, and is int"):
@@ -136,7 +139,7 @@ def test_what_stands_in_the_way_is_told(tmp_path):
             pages.find(**asked)
     secret = lookalike.Collection.create(tmp_path / "s", key=b"k" * 32)
     secret.add([text])
-    with pytest.raises(lookalike.UsageError, match="cannot use collection"):
+    with pytest.raises(lookalike.UsageError, match="cannot use collection .* give the same one with key="):
         lookalike.Collection.open(tmp_path / "s")
     assert lookalike.Collection.open(tmp_path / "s", key=b"k" * 32).find(text)[0]["doc"] == 0
 

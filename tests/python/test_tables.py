@@ -103,6 +103,7 @@ def test_against_a_collection_goes_what_it_has(tmp_path, parquet):
     before = sorted(os.listdir(tmp_path))
     found = lookalike.dedup(arrow(rows[100:]), against=tmp_path / "c")
     assert found.to_pylist() == pq.read_table(out).to_pylist()
+    assert lookalike.dedup(arrow(rows[100:]), against=lookalike.Collection.open(tmp_path / "c")).equals(found)
     assert sorted(os.listdir(tmp_path)) == before, "something was left behind"
 
 
@@ -133,6 +134,10 @@ def test_tables_come_back_as_what_they_were(cases):
     wanted = lookalike.dedup(table)
     assert isinstance(wanted, pa.Table)
     stays = wanted["n"].to_pylist()
+
+    batch = table.combine_chunks().to_batches()[0]
+    assert lookalike.dedup(batch).equals(wanted) and isinstance(lookalike.cluster(batch), pa.Table)
+    assert lookalike.dedup(batch, annotate=True).equals(lookalike.dedup(table, annotate=True))
 
     frame = pl.DataFrame(table)
     found = lookalike.dedup(frame)
@@ -206,6 +211,9 @@ def test_threads_memory_and_scratch_change_nothing(cases, tmp_path):
         (pa.table({"text": pa.array([], pa.string())}), {}, lookalike.EmptyError, "there are no documents in the table"),
         (pa.table({"text": pa.nulls(3, pa.string())}), {}, lookalike.EmptyError, "there are no documents in the table: 3 missing text"),
         (pa.table({"text": ["", " ."]}), {}, lookalike.EmptyError, "there are no documents in the table: "),
+        (pa.chunked_array([["x"]]), {}, lookalike.KindError, "a table has columns with names"),
+        (pa.array(["x"]), {}, lookalike.KindError, "a table has columns with names"),
+        (pl.Series(["x"]), {}, lookalike.KindError, "a table has columns with names"),
         ([1, 2], {}, lookalike.KindError, "a table must speak the Arrow C stream"),
         (pa.table({"text": ["x"]}), {"resemblance": 1.5}, lookalike.UsageError, "a threshold is above 0 and at most 1"),
         (pa.table({"text": ["x"]}), {"resemblance": float("nan")}, lookalike.UsageError, "a threshold is above 0"),

@@ -109,6 +109,31 @@ def test_errors_have_the_program_s_words(call, kind, words):
     assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
 
 
-def test_a_lone_surrogate_is_python_s_own_error():
-    with pytest.raises(UnicodeEncodeError):
-        lookalike.sketch("a \ud800 b")
+def test_a_lone_surrogate_is_an_error_of_ours(tmp_path):
+    pages = lookalike.Collection.create(tmp_path / "c")
+    pages.add([A])
+    for call in (
+        lambda: lookalike.sketch("a \ud800 b"),
+        lambda: lookalike.compare(A, "\ud800"),
+        lambda: pages.add(["fine", "\ud800"]),
+        lambda: pages.add([{"text": "fine", "id": "\ud800"}]),
+        lambda: pages.find("\ud800"),
+        lambda: pages.find(url="\ud800"),
+        lambda: pages.where("\ud800"),
+    ):
+        with pytest.raises(lookalike.UsageError, match="surrogates not allowed"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: lookalike.sketch(""), "give a text"),
+        (lambda: lookalike.sketch("..."), 'token="char"'),
+        (lambda: lookalike.sketch(b"\x89PNG\r\n\x1a\n\0\0\0"), 'format="text"'),
+    ],
+)
+def test_hints_speak_of_arguments(call, words):
+    with pytest.raises(lookalike.EmptyError) as raised:
+        call()
+    assert words in raised.value.hint and "--" not in raised.value.hint

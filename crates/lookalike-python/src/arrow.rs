@@ -5,25 +5,37 @@ use std::sync::Arc;
 use arrow_array::builder::{LargeStringBuilder, ListBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyString};
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 
-use crate::failure::{Kind, error, kind, usage};
+use crate::failure::{Kind, error, kind, usage, utf8};
 use lookalike::corpus::options::ReadOptions;
 
 /// The batches of whatever speaks the Arrow C stream; their buffers stay where they are.
 pub(crate) fn batches(table: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let py = table.py();
+    let given = table.get_type().name()?;
     if !speaks_arrow(table)? {
-        let given = table.get_type().name()?;
         let message = format!(
             "a table must speak the Arrow C stream, as those of Polars, DuckDB, pyarrow and pandas do, and is {given}"
         );
         return Err(kind(py, &message));
     }
-    let reader = table.extract::<AnyRecordBatch>()?.into_reader()?;
+    let extracted = table.extract::<AnyRecordBatch>();
+    let reader = extracted.and_then(AnyRecordBatch::into_reader);
+    let reader = reader.map_err(|error| {
+        // It is no stream of rows; whatever else the table raises is its own.
+        if !error.is_instance_of::<PyValueError>(py) {
+            return error;
+        }
+        let message = format!("a table has columns with names, and {given} has none");
+        let wrong = kind(py, &message);
+        wrong.set_cause(py, Some(error));
+        wrong
+    })?;
     let schema = reader.schema();
     let batches: Result<Vec<RecordBatch>, _> = reader.collect();
     let batches = batches.map_err(|error| usage(py, format!("the table cannot be read: {error}")));
@@ -188,7 +200,7 @@ impl<'a> Gather<'a> {
             return if self.has_features {
                 Err(kind(py, &format!("row {number} has no list `features`")))
             } else {
-                self.text(text)
+                self.text(number, text)
             };
         }
         let get = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
@@ -207,10 +219,15 @@ impl<'a> Gather<'a> {
         };
         match get(first)? {
             Some(features) if self.has_features => {
-                for feature in features.try_iter()? {
-                    self.features
-                        .values()
-                        .append_value(feature?.str()?.to_str()?);
+                let Ok(features) = features.try_iter() else {
+                    let given = features.get_type().name()?;
+                    let message = format!("row {number}: `{first}` must be a list, and is {given}");
+                    return Err(kind(py, &message));
+                };
+                for feature in features {
+                    let feature = feature?.str()?;
+                    let feature = utf8(&format!("row {number}: {first}"), &feature)?;
+                    self.features.values().append_value(feature);
                 }
                 self.features.append(true);
             }
@@ -223,7 +240,7 @@ impl<'a> Gather<'a> {
                         format!("row {number}: `{first}` must be a string, and is {given}");
                     return Err(kind(py, &message));
                 };
-                self.text(text)?;
+                self.text(number, text)?;
             }
         }
         for (i, name) in self.names.into_iter().enumerate().skip(1) {
@@ -235,14 +252,17 @@ impl<'a> Gather<'a> {
                     let date = value.call_method0("isoformat")?;
                     self.columns[i].append_value(date.extract::<String>()?);
                 }
-                Some(value) => self.columns[i].append_value(value.str()?.to_str()?),
+                Some(value) => {
+                    let value = value.str()?;
+                    self.columns[i].append_value(utf8(&format!("row {number}: {name}"), &value)?);
+                }
             }
         }
         Ok(())
     }
 
-    fn text(&mut self, text: &Bound<'_, PyString>) -> PyResult<()> {
-        let text = text.to_str()?;
+    fn text(&mut self, number: usize, text: &Bound<'_, PyString>) -> PyResult<()> {
+        let text = utf8(&format!("row {number}"), text)?;
         self.bytes += text.len();
         self.columns[0].append_value(text);
         Ok(())

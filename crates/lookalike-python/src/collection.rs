@@ -23,11 +23,11 @@ use lookalike::tables::{Documents, Pairs, Quality, Tabled, Writer};
 use lookalike_server::failure::{Exit, Failure};
 use lookalike_server::wire;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use serde_json::{Value, json};
 
 use crate::arrow::{Table, batches, gathered, speaks_arrow};
-use crate::failure::{raised, unusable, usage};
+use crate::failure::{raised, unusable, usage, utf8};
 use crate::options::{Given, MACHINE, POLICY, READING, RECIPE};
 use crate::sketch::Text;
 use crate::tables::{TABLE, add_failure, column_fault};
@@ -397,11 +397,12 @@ impl Collection {
     fn find_url<'py>(
         &self,
         py: Python<'py>,
-        url: &str,
+        url: &Bound<'py, PyString>,
         top: &Bound<'py, PyAny>,
         exact: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let url = utf8("url", url)?;
         let known: &[&str] = &["min_resemblance", "min_containment"];
         let given = Given::new(py, options, &[known])?;
         let options = Self::find_options(&given, top)?;
@@ -433,7 +434,12 @@ impl Collection {
 
     /// Where a page is now.
     #[pyo3(name = "where")]
-    fn where_is<'py>(&self, py: Python<'py>, url: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn where_is<'py>(
+        &self,
+        py: Python<'py>,
+        url: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let url = utf8("url", url)?;
         let place = py.detach(|| {
             let finder = self.finder()?;
             let place = Trail::of(finder.collection())
