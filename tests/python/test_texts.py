@@ -120,6 +120,7 @@ def test_a_lone_surrogate_is_an_error_of_ours(tmp_path):
         lambda: pages.find("\ud800"),
         lambda: pages.find(url="\ud800"),
         lambda: pages.where("\ud800"),
+        lambda: pages.documents(policy="\ud800"),
     ):
         with pytest.raises(lookalike.UsageError, match="surrogates not allowed"):
             call()
@@ -137,3 +138,20 @@ def test_hints_speak_of_arguments(call, words):
     with pytest.raises(lookalike.EmptyError) as raised:
         call()
     assert words in raised.value.hint and "--" not in raised.value.hint
+
+
+def test_ctrl_c_ends_a_long_comparison():
+    code = """if True:
+        import lookalike, signal, time
+        a = " ".join(str(n * n % 99991) for n in range(2_000_000))
+        b = " ".join(str(n * n % 99991) for n in range(1000, 2_000_000) if n % 30)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        start = time.monotonic()
+        try:
+            # Some seconds of work.
+            lookalike.compare(a, b)
+        except KeyboardInterrupt:
+            print(time.monotonic() - start < 1)
+    """
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, timeout=300) == "True\n"

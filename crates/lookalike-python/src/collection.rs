@@ -452,7 +452,8 @@ impl Collection {
     }
 
     #[pyo3(signature = (policy = None))]
-    fn documents(&self, py: Python<'_>, policy: Option<&str>) -> PyResult<Table> {
+    fn documents(&self, py: Python<'_>, policy: Option<&Bound<'_, PyString>>) -> PyResult<Table> {
+        let policy = policy.map(|policy| utf8("policy", policy)).transpose()?;
         self.table::<Documents>(py, policy, |tables, to| tables.documents(to, 1))
     }
 
@@ -461,7 +462,8 @@ impl Collection {
     }
 
     #[pyo3(signature = (policy = None))]
-    fn clusters(&self, py: Python<'_>, policy: Option<&str>) -> PyResult<Table> {
+    fn clusters(&self, py: Python<'_>, policy: Option<&Bound<'_, PyString>>) -> PyResult<Table> {
+        let policy = policy.map(|policy| utf8("policy", policy)).transpose()?;
         self.table::<Quality>(py, policy, |tables, to| tables.quality(to))
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn raised(py: Python<'_>, failure: &Failure) -> PyErr {
 }
 
 /// What the command line says of its own options, and what Python has in their place.
-const WORDS: [(&str, &str); 8] = [
+const WORDS: &[(&str, &str)] = &[
     ("--format text reads", "format=\"text\" reads"),
     (
         "--token char or byte counts",
@@ -65,6 +65,10 @@ const WORDS: [(&str, &str); 8] = [
     (
         "name a file that holds a document",
         "give a text that holds something",
+    ),
+    (
+        "make one with: lookalike add",
+        "make one with Collection.create, or in a shell: lookalike add",
     ),
     (
         "see what it was made with: lookalike stats",

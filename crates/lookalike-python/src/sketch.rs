@@ -66,6 +66,14 @@ impl Text {
         ))
     }
 
+    /// Bytes of text, or features.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Text::Features(list) => list.len(),
+            _ => self.bytes().map_or(0, <[u8]>::len),
+        }
+    }
+
     /// Its bytes, if it has them as a file would.
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         match self {

@@ -5,6 +5,7 @@
 //! thread of the work: the engine ─► what it tells ─┘
 //! ```
 
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -179,4 +180,30 @@ pub(crate) fn run<T: Send>(
             (None, Ok(done)) => Ok(done),
         }
     })
+}
+
+/// Does work that knows no stop on a thread of its own. A signal is raised at once: the work
+/// goes on to its end, and nobody takes what comes of it.
+pub(crate) fn or_leave<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (give, take) = mpsc::channel();
+    let worker = thread::spawn(move || drop(give.send(work())));
+    // The lock is never waited for: it is what lets a closure borrow the receiver.
+    let take = Mutex::new(take);
+    loop {
+        let look = || {
+            let take = take.lock().unwrap_or_else(PoisonError::into_inner);
+            take.recv_timeout(LOOK)
+        };
+        match py.detach(look) {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => unreachable!("it gives what it made, or panics"),
+            },
+        }
+    }
 }
