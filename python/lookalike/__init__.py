@@ -34,6 +34,7 @@ from .errors import (
     NotFoundError,
     RejectedError,
     RejectedWarning,
+    UndatedWarning,
     UsageError,
 )
 
@@ -51,6 +52,7 @@ __all__ = [
     "RejectedWarning",
     "Sketch",
     "Table",
+    "UndatedWarning",
     "UsageError",
     "__version__",
     "cluster",

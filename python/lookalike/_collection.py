@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import pathlib
 from typing import Any, Iterable, Mapping, Union
 
 from . import _lookalike
 from ._tables import Progress, checked, told
 from ._texts import Text
+from .errors import KindError, UsageError
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -38,6 +40,9 @@ class Collection:
     """
 
     def __init__(self, inner: _lookalike.Collection) -> None:
+        if not isinstance(inner, _lookalike.Collection):
+            message = "a collection is opened by Collection.open(path), and begun by Collection.create(path)"
+            raise KindError(message)
         self._inner = inner
 
     @classmethod
@@ -88,9 +93,12 @@ class Collection:
         return cls(_lookalike.Collection.open(path, key=key))
 
     @property
-    def path(self) -> os.PathLike[str]:
+    def path(self) -> pathlib.Path:
         """The folder."""
         return self._inner.path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
 
     def add(
         self,
@@ -115,6 +123,7 @@ class Collection:
         ``rows`` is anything with the Arrow C stream, or dictionaries, or strings. All of a
         sweep is in memory while it is added; :meth:`add_files` reads more than that.
         ``keep_text`` keeps the texts, packed: what was only in memory cannot be read again.
+        Nothing is added when ``on_reject="raise"`` or an exception of ``progress`` ends it.
 
         >>> import lookalike, tempfile, os
         >>> pages = lookalike.Collection.create(os.path.join(tempfile.mkdtemp(), "c"))
@@ -125,6 +134,7 @@ class Collection:
         report = self._inner.add(
             rows,
             progress,
+            on_reject == "raise",
             text=text,
             id=id,
             url=url,
@@ -169,6 +179,7 @@ class Collection:
         report = self._inner.add_files(
             list(paths),
             progress,
+            on_reject == "raise",
             text=text,
             id=id,
             url=url,
@@ -235,6 +246,8 @@ class Collection:
         >>> pages.find("nothing like it")
         []
         """
+        if (text is None) == (url is None):
+            raise UsageError("find() takes a text or the `url` of a document: give one of the two")
         least = {"min_resemblance": min_resemblance, "min_containment": min_containment}
         if url is not None:
             return self._inner.find_url(url, top, exact, **least)

@@ -7,7 +7,7 @@ import warnings
 from typing import Any, Callable, MutableMapping, Union
 
 from . import _lookalike
-from .errors import RejectedError, RejectedWarning, UsageError
+from .errors import RejectedError, RejectedWarning, UndatedWarning, UsageError
 
 Progress = Callable[[str, int, Union[int, None]], object]
 
@@ -62,7 +62,7 @@ def filtered(table: Any, decided: _lookalike.Decided) -> Any:
         import polars
 
         return table.filter(polars.DataFrame(decided.mask_table())["keep"])
-    if name == "pyarrow.Table":
+    if name in ("pyarrow.Table", "pyarrow.RecordBatch"):
         import pyarrow
 
         # Its own filter does not know all kinds of strings.
@@ -81,6 +81,10 @@ def annotated(table: Any, decided: _lookalike.Decided) -> Any:
         import polars
 
         return table.hstack(polars.DataFrame(decided.marks()))
+    if name == "pyarrow.RecordBatch":
+        import pyarrow
+
+        return pyarrow.table(decided.annotated())
     if name == "pyarrow.Table":
         import pyarrow
 
@@ -136,7 +140,9 @@ def dedup(
     Two rows are joined at ``resemblance`` (0.5) or ``containment``; of each group the
     ``first``, the ``longest`` or the ``newest`` row is kept. ``annotate=True`` keeps all and
     adds the columns ``lookalike_cluster``, ``lookalike_is_duplicate`` and
-    ``lookalike_representative``. ``against`` is a collection: what it has goes too.
+    ``lookalike_representative``. Without any date the newest is the first, and an
+    :class:`UndatedWarning` says so. ``against`` is a collection or its
+    folder: what it has goes too.
 
     Rows without text are rejected and not in the result, as on the command line:
     ``on_reject`` is warn, raise or ignore; rows with nothing to compare in them are
@@ -187,6 +193,9 @@ def dedup(
     if report is not None:
         report.update(decided.report)
     told(decided.report, on_reject)
+    if decided.report.get("undated"):
+        message = f'keep="newest", but no row has a date in `{date}`: the first were kept'
+        warnings.warn(message, UndatedWarning, stacklevel=2)
     return annotated(table, decided) if annotate else filtered(table, decided)
 
 

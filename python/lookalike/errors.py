@@ -1,7 +1,8 @@
 """What goes wrong, in the words of the command line.
 
 Every exception of this package is an :class:`Error`; besides, each is the exception that
-a Python programmer would expect in its place.
+a Python programmer would expect in its place. A call with arguments of the wrong type may be
+a plain ``TypeError``.
 
 >>> import lookalike
 >>> try:
@@ -22,6 +23,7 @@ __all__ = [
     "NotFoundError",
     "RejectedError",
     "RejectedWarning",
+    "UndatedWarning",
     "UsageError",
 ]
 
@@ -98,3 +100,7 @@ class LockedError(Error):
 
 class RejectedWarning(UserWarning):
     """Some rows could not be used; all others were."""
+
+
+class UndatedWarning(UserWarning):
+    """The newest rows were asked for, and none has a date: the first were kept."""

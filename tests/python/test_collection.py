@@ -114,6 +114,9 @@ def test_what_stands_in_the_way_is_told(tmp_path):
         pages.add([])
     assert not folder.exists() and len(pages) == 0
     pages.add([text])
+    with pytest.raises(TypeError, match="Collection.open"):
+        lookalike.Collection(str(folder))
+    assert pages.path == folder
     with pytest.raises(lookalike.UsageError, match="there is a collection .* already"):
         lookalike.Collection.create(folder)
     with pytest.raises(lookalike.KindError, match="row 1: `text` must be a string, and is int"):
@@ -126,11 +129,56 @@ def test_what_stands_in_the_way_is_told(tmp_path):
         pages.find("...")
     with pytest.raises(lookalike.NotFoundError, match="there is no document `gone`"):
         pages.find(url="gone")
+    for top in (0, -1, 2**70, "3", 1.5):
+        with pytest.raises(lookalike.UsageError, match="`top` is a whole number from 1"):
+            pages.find(text, top=top)
+        with pytest.raises(lookalike.UsageError, match="`top` is a whole number from 1"):
+            pages.find(url="http://a.example/", top=top)
+    for asked in ({}, {"text": text, "url": "http://a.example/"}):
+        with pytest.raises(lookalike.UsageError, match="give one of the two"):
+            pages.find(**asked)
     secret = lookalike.Collection.create(tmp_path / "s", key=b"k" * 32)
     secret.add([text])
-    with pytest.raises(lookalike.UsageError, match="cannot use collection"):
+    with pytest.raises(lookalike.UsageError, match="cannot use collection .* give the same one with key="):
         lookalike.Collection.open(tmp_path / "s")
     assert lookalike.Collection.open(tmp_path / "s", key=b"k" * 32).find(text)[0]["doc"] == 0
+
+
+def test_nothing_is_added_when_a_rejected_row_is_raised(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "some words"}\n{"text": 7}\n')
+    pages = lookalike.Collection.create(tmp_path / "c")
+    for count in (0, 1):
+        with pytest.raises(lookalike.RejectedError, match="1 of 2 rows were rejected: 1 missing text") as raised:
+            pages.add([{"text": "another"}, {"id": "without"}], on_reject="raise")
+        assert raised.value.hint.startswith("nothing was added")
+        assert len(pages) == count
+        with pytest.raises(lookalike.RejectedError, match="1 of 2 rows"):
+            pages.add_files(path, on_reject="raise")
+        assert len(pages) == count
+        if count == 0:
+            pages.add(["the first"], on_reject="raise")
+    assert pages.add_files(path)["added"] == 1 and len(pages) == 2
+
+
+@pytest.mark.parametrize("last", ["sketch", "clusters"])
+def test_nothing_is_added_when_the_callback_raises(tmp_path, last):
+    def progress(phase, *_):
+        if phase == last:
+            raise ZeroDivisionError
+
+    pages = lookalike.Collection.create(tmp_path / "c")
+    for _ in range(20):
+        with pytest.raises(ZeroDivisionError):
+            pages.add(["a text", "another"], progress=progress)
+        assert len(pages) == 0
+    told = []
+    pages.add(["a text", "another"], progress=lambda *what: told.append(what[0]))
+    assert len(pages) == 2 and told[-1] == "clusters"
+    for _ in range(20):
+        with pytest.raises(ZeroDivisionError):
+            pages.add(["one more"], progress=progress)
+        assert len(pages) == 2
 
 
 def test_a_second_writer_waits_for_nobody(tmp_path):

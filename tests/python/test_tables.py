@@ -103,6 +103,7 @@ def test_against_a_collection_goes_what_it_has(tmp_path, parquet):
     before = sorted(os.listdir(tmp_path))
     found = lookalike.dedup(arrow(rows[100:]), against=tmp_path / "c")
     assert found.to_pylist() == pq.read_table(out).to_pylist()
+    assert lookalike.dedup(arrow(rows[100:]), against=lookalike.Collection.open(tmp_path / "c")).equals(found)
     assert sorted(os.listdir(tmp_path)) == before, "something was left behind"
 
 
@@ -133,6 +134,10 @@ def test_tables_come_back_as_what_they_were(cases):
     wanted = lookalike.dedup(table)
     assert isinstance(wanted, pa.Table)
     stays = wanted["n"].to_pylist()
+
+    batch = table.combine_chunks().to_batches()[0]
+    assert lookalike.dedup(batch).equals(wanted) and isinstance(lookalike.cluster(batch), pa.Table)
+    assert lookalike.dedup(batch, annotate=True).equals(lookalike.dedup(table, annotate=True))
 
     frame = pl.DataFrame(table)
     found = lookalike.dedup(frame)
@@ -206,6 +211,9 @@ def test_threads_memory_and_scratch_change_nothing(cases, tmp_path):
         (pa.table({"text": pa.array([], pa.string())}), {}, lookalike.EmptyError, "there are no documents in the table"),
         (pa.table({"text": pa.nulls(3, pa.string())}), {}, lookalike.EmptyError, "there are no documents in the table: 3 missing text"),
         (pa.table({"text": ["", " ."]}), {}, lookalike.EmptyError, "there are no documents in the table: "),
+        (pa.chunked_array([["x"]]), {}, lookalike.KindError, "a table has columns with names"),
+        (pa.array(["x"]), {}, lookalike.KindError, "a table has columns with names"),
+        (pl.Series(["x"]), {}, lookalike.KindError, "a table has columns with names"),
         ([1, 2], {}, lookalike.KindError, "a table must speak the Arrow C stream"),
         (pa.table({"text": ["x"]}), {"resemblance": 1.5}, lookalike.UsageError, "a threshold is above 0 and at most 1"),
         (pa.table({"text": ["x"]}), {"resemblance": float("nan")}, lookalike.UsageError, "a threshold is above 0"),
@@ -220,6 +228,43 @@ def test_bad_input_is_one_clear_exception(call, table, options, kind, words):
     with pytest.raises(kind) as raised:
         call(table, **options)
     assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("option", ["id", "url", "date"])
+def test_a_column_that_is_named_must_be_there(option, tmp_path):
+    rows = generated(4)
+    wrong = {option: "misspelt"}
+    for call in (lookalike.dedup, lookalike.cluster):
+        with pytest.raises(KeyError, match="it has no column `misspelt`, only id, url, date, text"):
+            call(arrow(rows), **wrong)
+    pages = lookalike.Collection.create(tmp_path / "c")
+    with pytest.raises(lookalike.ColumnError, match="it has no column `misspelt`"):
+        pages.add(arrow(rows), **wrong)
+    with pytest.raises(lookalike.ColumnError, match="no row has a field `misspelt`"):
+        pages.add(rows, **wrong)
+    with pytest.raises(lookalike.ColumnError, match="no row has a field `misspelt`"):
+        pages.add(["a text"], **wrong)
+    # One row that has it is enough, and the default names may be absent.
+    assert pages.add([{"text": "one"}, {"text": "two", "misspelt": "2026-01-01"}], **wrong)["added"] == 2
+    assert len(lookalike.dedup(arrow(rows).select(["text"]))) > 0
+
+
+@pytest.mark.parametrize("dates", [None, [None, None], ["soon", "never"]])
+def test_the_newest_of_rows_without_dates_is_told(dates):
+    text = " ".join(words(1, 50))
+    columns = {"n": [1, 2], "text": [text, text + "!"]}
+    if dates:
+        columns["date"] = pa.array(dates, pa.string())
+    report = {}
+    with pytest.warns(lookalike.UndatedWarning, match="no row has a date in `date`"):
+        found = lookalike.dedup(pa.table(columns), keep="newest", report=report)
+    assert found["n"].to_pylist() == [1] and report["undated"] is True
+    columns["date"] = pa.array([None, "2026-01-01"], pa.string())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        report = {}
+        assert lookalike.dedup(pa.table(columns), keep="newest", report=report)["n"].to_pylist() == [2]
+        assert "undated" not in report
 
 
 def test_exceptions_are_the_ones_python_has():

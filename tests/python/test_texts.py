@@ -96,6 +96,7 @@ def test_features_are_a_list():
         (lambda: lookalike.sketch(A, sketch="bloom:3"), lookalike.UsageError, "unknown sketch `bloom:3`"),
         (lambda: lookalike.sketch(A, key=b"short"), lookalike.UsageError, ""),
         (lambda: lookalike.sketch(A, key=b"x" * 32, seed=1), lookalike.UsageError, "a key stands in place"),
+        (lambda: lookalike.sketch(A, key="secret"), lookalike.KindError, "`key` must be bytes, and is str"),
         (lambda: lookalike.sketch(7), lookalike.KindError, "`text` must be str or bytes, and is int"),
         (lambda: lookalike.sketch(A, shingle="3"), lookalike.KindError, "`shingle` must be a whole number"),
         (lambda: lookalike.Sketch.from_bytes(b"LKSK"), lookalike.DamagedError, "cannot use sketch: "),
@@ -108,6 +109,49 @@ def test_errors_have_the_program_s_words(call, kind, words):
     assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
 
 
-def test_a_lone_surrogate_is_python_s_own_error():
-    with pytest.raises(UnicodeEncodeError):
-        lookalike.sketch("a \ud800 b")
+def test_a_lone_surrogate_is_an_error_of_ours(tmp_path):
+    pages = lookalike.Collection.create(tmp_path / "c")
+    pages.add([A])
+    for call in (
+        lambda: lookalike.sketch("a \ud800 b"),
+        lambda: lookalike.compare(A, "\ud800"),
+        lambda: pages.add(["fine", "\ud800"]),
+        lambda: pages.add([{"text": "fine", "id": "\ud800"}]),
+        lambda: pages.find("\ud800"),
+        lambda: pages.find(url="\ud800"),
+        lambda: pages.where("\ud800"),
+        lambda: pages.documents(policy="\ud800"),
+    ):
+        with pytest.raises(lookalike.UsageError, match="surrogates not allowed"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: lookalike.sketch(""), "give a text"),
+        (lambda: lookalike.sketch("..."), 'token="char"'),
+        (lambda: lookalike.sketch(b"\x89PNG\r\n\x1a\n\0\0\0"), 'format="text"'),
+    ],
+)
+def test_hints_speak_of_arguments(call, words):
+    with pytest.raises(lookalike.EmptyError) as raised:
+        call()
+    assert words in raised.value.hint and "--" not in raised.value.hint
+
+
+def test_ctrl_c_ends_a_long_comparison():
+    code = """if True:
+        import lookalike, signal, time
+        a = " ".join(str(n * n % 99991) for n in range(2_000_000))
+        b = " ".join(str(n * n % 99991) for n in range(1000, 2_000_000) if n % 30)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        start = time.monotonic()
+        try:
+            # Some seconds of work.
+            lookalike.compare(a, b)
+        except KeyboardInterrupt:
+            print(time.monotonic() - start < 1)
+    """
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, timeout=300) == "True\n"

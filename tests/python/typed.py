@@ -15,3 +15,4 @@ try:
 except lookalike.Error as error:
     print(error.hint)
 names: list[str] = pages.documents().column_names
+folder: str = pages.path.name

@@ -5,25 +5,37 @@ use std::sync::Arc;
 use arrow_array::builder::{LargeStringBuilder, ListBuilder};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyString};
 use pyo3_arrow::PyTable;
 use pyo3_arrow::input::AnyRecordBatch;
 
-use crate::failure::{error, kind, usage};
+use crate::failure::{Kind, error, kind, usage, utf8};
 use lookalike::corpus::options::ReadOptions;
 
 /// The batches of whatever speaks the Arrow C stream; their buffers stay where they are.
 pub(crate) fn batches(table: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
     let py = table.py();
+    let given = table.get_type().name()?;
     if !speaks_arrow(table)? {
-        let given = table.get_type().name()?;
         let message = format!(
             "a table must speak the Arrow C stream, as those of Polars, DuckDB, pyarrow and pandas do, and is {given}"
         );
         return Err(kind(py, &message));
     }
-    let reader = table.extract::<AnyRecordBatch>()?.into_reader()?;
+    let extracted = table.extract::<AnyRecordBatch>();
+    let reader = extracted.and_then(AnyRecordBatch::into_reader);
+    let reader = reader.map_err(|error| {
+        // It is no stream of rows; whatever else the table raises is its own.
+        if !error.is_instance_of::<PyValueError>(py) {
+            return error;
+        }
+        let message = format!("a table has columns with names, and {given} has none");
+        let wrong = kind(py, &message);
+        wrong.set_cause(py, Some(error));
+        wrong
+    })?;
     let schema = reader.schema();
     let batches: Result<Vec<RecordBatch>, _> = reader.collect();
     let batches = batches.map_err(|error| usage(py, format!("the table cannot be read: {error}")));
@@ -118,8 +130,13 @@ pub(crate) fn gathered(
             batches.push(gather.finish(py)?);
         }
     }
+    let is_empty = batches.is_empty() && gather.rows == 0;
     if batches.is_empty() || gather.rows > 0 {
         batches.push(gather.finish(py)?);
+    }
+    if let Some(name) = gather.missing().filter(|_| !is_empty) {
+        let message = format!("no row has a field `{name}`");
+        return Err(error(py, Kind::Column, &message, ""));
     }
     Ok((gather.schema(), batches))
 }
@@ -127,6 +144,8 @@ pub(crate) fn gathered(
 struct Gather<'a> {
     names: [&'a str; 4],
     columns: [LargeStringBuilder; 4],
+    /// Which of them some row had.
+    seen: [bool; 4],
     features: ListBuilder<LargeStringBuilder>,
     has_features: bool,
     rows: usize,
@@ -144,6 +163,7 @@ impl<'a> Gather<'a> {
                 &options.date_field,
             ],
             columns: std::array::from_fn(|_| LargeStringBuilder::new()),
+            seen: [false; 4],
             features: ListBuilder::new(LargeStringBuilder::new()),
             has_features: options.tokens == TokenKind::Feature,
             rows: 0,
@@ -161,6 +181,15 @@ impl<'a> Gather<'a> {
         Arc::new(Schema::new(fields))
     }
 
+    /// A field besides the text that somebody named, and no row has.
+    fn missing(&self) -> Option<&'a str> {
+        let usual = ReadOptions::default();
+        let usual = [usual.id_field, usual.url_field, usual.date_field];
+        let named = self.names[1..].iter().zip(&self.seen[1..]).zip(usual);
+        let mut missing = named.filter(|((name, is_seen), usual)| !**is_seen && **name != *usual);
+        missing.next().map(|((name, _), _)| *name)
+    }
+
     fn take(&mut self, number: usize, row: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = row.py();
         self.rows += 1;
@@ -171,7 +200,7 @@ impl<'a> Gather<'a> {
             return if self.has_features {
                 Err(kind(py, &format!("row {number} has no list `features`")))
             } else {
-                self.text(text)
+                self.text(number, text)
             };
         }
         let get = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
@@ -190,10 +219,15 @@ impl<'a> Gather<'a> {
         };
         match get(first)? {
             Some(features) if self.has_features => {
-                for feature in features.try_iter()? {
-                    self.features
-                        .values()
-                        .append_value(feature?.str()?.to_str()?);
+                let Ok(features) = features.try_iter() else {
+                    let given = features.get_type().name()?;
+                    let message = format!("row {number}: `{first}` must be a list, and is {given}");
+                    return Err(kind(py, &message));
+                };
+                for feature in features {
+                    let feature = feature?.str()?;
+                    let feature = utf8(&format!("row {number}: {first}"), &feature)?;
+                    self.features.values().append_value(feature);
                 }
                 self.features.append(true);
             }
@@ -206,24 +240,29 @@ impl<'a> Gather<'a> {
                         format!("row {number}: `{first}` must be a string, and is {given}");
                     return Err(kind(py, &message));
                 };
-                self.text(text)?;
+                self.text(number, text)?;
             }
         }
         for (i, name) in self.names.into_iter().enumerate().skip(1) {
-            match get(name)? {
+            let value = get(name)?;
+            self.seen[i] |= value.is_some();
+            match value {
                 None => self.columns[i].append_null(),
                 Some(value) if value.hasattr("isoformat")? => {
                     let date = value.call_method0("isoformat")?;
                     self.columns[i].append_value(date.extract::<String>()?);
                 }
-                Some(value) => self.columns[i].append_value(value.str()?.to_str()?),
+                Some(value) => {
+                    let value = value.str()?;
+                    self.columns[i].append_value(utf8(&format!("row {number}: {name}"), &value)?);
+                }
             }
         }
         Ok(())
     }
 
-    fn text(&mut self, text: &Bound<'_, PyString>) -> PyResult<()> {
-        let text = text.to_str()?;
+    fn text(&mut self, number: usize, text: &Bound<'_, PyString>) -> PyResult<()> {
+        let text = utf8(&format!("row {number}"), text)?;
         self.bytes += text.len();
         self.columns[0].append_value(text);
         Ok(())
@@ -238,6 +277,6 @@ impl<'a> Gather<'a> {
         self.rows = 0;
         self.bytes = 0;
         let batch = RecordBatch::try_new(self.schema(), columns);
-        batch.map_err(|fault| error(py, crate::failure::Kind::Type, &fault.to_string(), ""))
+        batch.map_err(|fault| error(py, Kind::Type, &fault.to_string(), ""))
     }
 }

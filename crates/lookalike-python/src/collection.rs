@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lookalike::add::{AddError, AddOptions, add};
+use lookalike::add::{AddError, AddOptions, Event, add};
 use lookalike::clusters::{ClusterOptions, recluster};
-use lookalike::collection::Collection as Opened;
-use lookalike::collection::state::StoredClustering;
+use lookalike::collection::state::{Counts, StoredClustering};
+use lookalike::collection::{Collection as Opened, CollectionError};
 use lookalike::core::recipe::{Recipe, SketchKind};
 use lookalike::core::seed::Key;
 use lookalike::corpus::date::when;
@@ -23,11 +23,11 @@ use lookalike::tables::{Documents, Pairs, Quality, Tabled, Writer};
 use lookalike_server::failure::{Exit, Failure};
 use lookalike_server::wire;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 use serde_json::{Value, json};
 
 use crate::arrow::{Table, batches, gathered, speaks_arrow};
-use crate::failure::{raised, unusable, usage};
+use crate::failure::{raised, unusable, usage, utf8};
 use crate::options::{Given, MACHINE, POLICY, READING, RECIPE};
 use crate::sketch::Text;
 use crate::tables::{TABLE, add_failure, column_fault};
@@ -83,22 +83,34 @@ impl Collection {
         }
     }
 
-    /// Adds a sweep.
+    /// Adds a sweep; nothing of it if a record is rejected and that is to be raised.
     fn sweep<'py>(
         &self,
         py: Python<'py>,
         inputs: &Inputs,
         rows: Option<u64>,
         mut options: AddOptions,
-        progress: Option<&Bound<'py, PyAny>>,
+        told: &Told<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let Told { progress, raises } = *told;
+        let mut rejected = None;
         let added = run(py, progress, |stop, board| {
             options.stop = stop.clone();
             let mut watcher = Watcher::new(board, rows);
             add(&self.folder, inputs, &options, &mut |event| {
                 watcher.event(&event);
+                match event {
+                    Event::Ready(counts) if raises && !counts.rejected.is_empty() => {
+                        rejected = Some(counts.clone());
+                        stop.stop();
+                    }
+                    _ => {}
+                }
             })
         })?;
+        if let Some(counts) = rejected {
+            return Err(raised(py, &rejection(&counts)));
+        }
         match added {
             Ok(report) => to_python(py, &wire::added(&report.counts, report.added)),
             Err(AddError::Nothing(counts)) if rows.is_none() => {
@@ -182,6 +194,31 @@ impl Collection {
     }
 }
 
+/// Who is told of a sweep while it is added.
+struct Told<'a, 'py> {
+    progress: Option<&'a Bound<'py, PyAny>>,
+    /// Whether a rejected record ends it.
+    raises: bool,
+}
+
+/// Records were rejected, and that was not to be passed over.
+fn rejection(counts: &Counts) -> Failure {
+    let number: u64 = counts.rejected.values().sum();
+    let reasons = counts.rejected.iter();
+    let reasons: Vec<String> = reasons
+        .map(|(reason, count)| format!("{count} {reason}"))
+        .collect();
+    Failure {
+        exit: Exit::Rejected,
+        message: format!(
+            "{number} of {} rows were rejected: {}",
+            counts.read,
+            reasons.join(", ")
+        ),
+        hint: "nothing was added; on_reject=\"warn\" goes on without them".to_owned(),
+    }
+}
+
 const SWEEP: &[&str] = &["sweep_date", "keep_text"];
 
 #[pymethods]
@@ -232,19 +269,23 @@ impl Collection {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        if self.recipe.is_some() && !self.folder.exists() {
-            return Ok(0);
+        match Opened::open(&self.folder) {
+            Ok(collection) => Ok(collection.documents() as usize),
+            Err(CollectionError::NotACollection) if self.recipe.is_some() => Ok(0),
+            Err(error) => {
+                let failure = Failure::from_collection(&self.folder, &error);
+                Err(raised(py, &failure))
+            }
         }
-        let collection = open(&self.folder).map_err(|failure| raised(py, &failure))?;
-        Ok(collection.documents() as usize)
     }
 
-    #[pyo3(signature = (rows, progress, **options))]
+    #[pyo3(signature = (rows, progress, raises, **options))]
     fn add<'py>(
         &self,
         py: Python<'py>,
         rows: &Bound<'py, PyAny>,
         progress: Option<&Bound<'py, PyAny>>,
+        raises: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = Given::new(py, options, &[READING, MACHINE, SWEEP])?;
@@ -258,16 +299,23 @@ impl Collection {
         let held = held.map_err(|fault| column_fault(py, &fault))?;
         drop(batches);
         let inputs = Inputs::of(held.source(TABLE));
-        self.sweep(py, &inputs, Some(held.rows()), options, progress)
+        self.sweep(
+            py,
+            &inputs,
+            Some(held.rows()),
+            options,
+            &Told { progress, raises },
+        )
     }
 
-    #[pyo3(signature = (paths, progress, **options))]
+    #[pyo3(signature = (paths, progress, raises, **options))]
     #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
     fn add_files<'py>(
         &self,
         py: Python<'py>,
         paths: Vec<PathBuf>,
         progress: Option<&Bound<'py, PyAny>>,
+        raises: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = Given::new(py, options, &[READING, MACHINE, SWEEP])?;
@@ -276,7 +324,7 @@ impl Collection {
             return Err(usage(py, "standard input is Python's own: give files"));
         }
         let inputs = py.detach(|| Inputs::expand(&paths, &options.reading));
-        self.sweep(py, &inputs, None, options, progress)
+        self.sweep(py, &inputs, None, options, &Told { progress, raises })
     }
 
     #[pyo3(signature = (**options))]
@@ -308,7 +356,7 @@ impl Collection {
         &self,
         py: Python<'py>,
         text: &Bound<'py, PyAny>,
-        top: usize,
+        top: &Bound<'py, PyAny>,
         exact: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -349,11 +397,12 @@ impl Collection {
     fn find_url<'py>(
         &self,
         py: Python<'py>,
-        url: &str,
-        top: usize,
+        url: &Bound<'py, PyString>,
+        top: &Bound<'py, PyAny>,
         exact: bool,
         options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let url = utf8("url", url)?;
         let known: &[&str] = &["min_resemblance", "min_containment"];
         let given = Given::new(py, options, &[known])?;
         let options = Self::find_options(&given, top)?;
@@ -385,7 +434,12 @@ impl Collection {
 
     /// Where a page is now.
     #[pyo3(name = "where")]
-    fn where_is<'py>(&self, py: Python<'py>, url: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn where_is<'py>(
+        &self,
+        py: Python<'py>,
+        url: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let url = utf8("url", url)?;
         let place = py.detach(|| {
             let finder = self.finder()?;
             let place = Trail::of(finder.collection())
@@ -398,7 +452,8 @@ impl Collection {
     }
 
     #[pyo3(signature = (policy = None))]
-    fn documents(&self, py: Python<'_>, policy: Option<&str>) -> PyResult<Table> {
+    fn documents(&self, py: Python<'_>, policy: Option<&Bound<'_, PyString>>) -> PyResult<Table> {
+        let policy = policy.map(|policy| utf8("policy", policy)).transpose()?;
         self.table::<Documents>(py, policy, |tables, to| tables.documents(to, 1))
     }
 
@@ -407,7 +462,8 @@ impl Collection {
     }
 
     #[pyo3(signature = (policy = None))]
-    fn clusters(&self, py: Python<'_>, policy: Option<&str>) -> PyResult<Table> {
+    fn clusters(&self, py: Python<'_>, policy: Option<&Bound<'_, PyString>>) -> PyResult<Table> {
+        let policy = policy.map(|policy| utf8("policy", policy)).transpose()?;
         self.table::<Quality>(py, policy, |tables, to| tables.quality(to))
     }
 
@@ -417,12 +473,17 @@ impl Collection {
 }
 
 impl Collection {
-    fn find_options(given: &Given<'_, '_>, top: usize) -> PyResult<FindOptions> {
+    fn find_options(given: &Given<'_, '_>, top: &Bound<'_, PyAny>) -> PyResult<FindOptions> {
+        let wrong = || usage(top.py(), "`top` is a whole number from 1");
+        let top: usize = top.extract().map_err(|_| wrong())?;
+        if top == 0 {
+            return Err(wrong());
+        }
         let least = (
             given.threshold("min_resemblance")?,
             given.threshold("min_containment")?,
         );
-        Ok(FindOptions::new(top.max(1), least.0, least.1))
+        Ok(FindOptions::new(top, least.0, least.1))
     }
 
     fn matches(

@@ -9,11 +9,13 @@ use lookalike::corpus::unusable::Unusable;
 use lookalike_server::compared::{Compared, Side};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::Value;
 
 use crate::failure::unusable;
 use crate::options::{Given, RECIPE};
 use crate::sketch::Text;
 use crate::value::to_python;
+use crate::work::or_leave;
 
 /// A side with the way back to what the caller handed over.
 struct Mapped<'a> {
@@ -99,6 +101,10 @@ impl<'a> Mapped<'a> {
     }
 }
 
+/// From how many bytes on a signal may come before the answer: shorter ones take less time
+/// than a person notices.
+const LONG: usize = 1 << 20;
+
 /// Compares two texts.
 #[pyfunction]
 #[pyo3(signature = (a, b, *, passages = true, **options))]
@@ -117,22 +123,36 @@ pub(crate) fn compare<'py>(
         tokens: recipe.tokens,
     };
     let (a, b) = (Text::new("a", a, &recipe)?, Text::new("b", b, &recipe)?);
-    let answer = py.detach(|| {
-        let a = Mapped::new(&a, &recipe, reading).map_err(|why| ("a", why))?;
-        let b = Mapped::new(&b, &recipe, reading).map_err(|why| ("b", why))?;
-        let mut sketcher = Sketcher::new(&recipe);
-        let mut compared = Compared::new(&a.side, &b.side, &recipe, &mut sketcher);
-        if !passages {
-            compared.passages.clear();
-        }
-        let mut answer = compared.json(|x| a.place(x), |x| b.place(x));
-        if let (false, Some(answer)) = (passages, answer.as_object_mut()) {
-            answer.shift_remove("passages");
-        }
-        Ok(answer)
-    });
+    let is_long = [&a, &b].iter().any(|text| text.len() > LONG);
+    let work = move || compared(&a, &b, &recipe, reading, passages);
+    let answer = if is_long {
+        or_leave(py, work)?
+    } else {
+        py.detach(work)
+    };
     match answer {
         Ok(answer) => to_python(py, &answer),
         Err((name, why)) => Err(unusable(py, name, why)),
     }
+}
+
+fn compared(
+    a: &Text,
+    b: &Text,
+    recipe: &Recipe,
+    reading: Reading<'_>,
+    passages: bool,
+) -> Result<Value, (&'static str, Unusable)> {
+    let a = Mapped::new(a, recipe, reading).map_err(|why| ("a", why))?;
+    let b = Mapped::new(b, recipe, reading).map_err(|why| ("b", why))?;
+    let mut sketcher = Sketcher::new(recipe);
+    let mut compared = Compared::new(&a.side, &b.side, recipe, &mut sketcher);
+    if !passages {
+        compared.passages.clear();
+    }
+    let mut answer = compared.json(|x| a.place(x), |x| b.place(x));
+    if let (false, Some(answer)) = (passages, answer.as_object_mut()) {
+        answer.shift_remove("passages");
+    }
+    Ok(answer)
 }

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use lookalike::corpus::unusable::{Unusable, UnusableFile};
 use lookalike_server::failure::{Exit, Failure};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 /// An exception that the Python part defines.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +39,49 @@ impl Kind {
 
 /// The exception for a failure.
 pub(crate) fn raised(py: Python<'_>, failure: &Failure) -> PyErr {
+    let message = in_python(&failure.message);
     error(
         py,
         Kind::Exit(failure.exit),
-        &failure.message,
-        &failure.hint,
+        &message,
+        &in_python(&failure.hint),
     )
+}
+
+/// What the command line says of its own options, and what Python has in their place.
+const WORDS: &[(&str, &str)] = &[
+    ("--format text reads", "format=\"text\" reads"),
+    (
+        "--token char or byte counts",
+        "token=\"char\" or \"byte\" counts",
+    ),
+    (
+        "give the same one with --key-file",
+        "give the same one with key=",
+    ),
+    ("the fields with --text-field", "the fields with text="),
+    ("--max-document raises", "max_document= raises"),
+    ("allow more with --memory", "allow more with memory="),
+    (
+        "name a file that holds a document",
+        "give a text that holds something",
+    ),
+    (
+        "make one with: lookalike add",
+        "make one with Collection.create, or in a shell: lookalike add",
+    ),
+    (
+        "see what it was made with: lookalike stats",
+        "see what it was made with, in a shell: lookalike stats",
+    ),
+];
+
+fn in_python(words: &str) -> String {
+    let mut out = words.to_owned();
+    for (command, python) in WORDS {
+        out = out.replace(command, python);
+    }
+    out
 }
 
 /// An exception with a message and a way out.
@@ -66,6 +104,15 @@ pub(crate) fn usage(py: Python<'_>, message: impl Display) -> PyErr {
 /// An argument of another type than it should be.
 pub(crate) fn kind(py: Python<'_>, message: &str) -> PyErr {
     error(py, Kind::Type, message, "")
+}
+
+/// A string as UTF-8, which has no lone surrogates.
+pub(crate) fn utf8<'a>(name: &str, text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    let py = text.py();
+    text.to_str().map_err(|error| {
+        let why = error.value(py);
+        usage(py, format!("cannot use `{name}`: {why}"))
+    })
 }
 
 /// A text that gives no document.

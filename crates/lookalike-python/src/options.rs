@@ -15,7 +15,7 @@ use lookalike::corpus::document::Format;
 use lookalike::corpus::options::ReadOptions;
 use lookalike_server::failure::{Exit, Failure};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyInt};
 
 use crate::failure::{raised, usage};
 
@@ -60,7 +60,12 @@ impl<'a, 'py> Given<'a, 'py> {
         if let Ok(value) = value.extract() {
             return Ok(Some(value));
         }
-        let message = format!("`{name}` must be {what}, and is {value}");
+        // Only a number is shown: anything else may be long, or a secret.
+        let given = match value.cast::<PyInt>() {
+            Ok(number) => number.to_string(),
+            Err(_) => value.get_type().name()?.to_string(),
+        };
+        let message = format!("`{name}` must be {what}, and is {given}");
         Err(crate::failure::kind(self.py, &message))
     }
 

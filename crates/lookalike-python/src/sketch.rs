@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use serde_json::json;
 
-use crate::failure::{kind, raised, unusable, usage};
+use crate::failure::{kind, raised, unusable, usage, utf8};
 use crate::options::{Given, RECIPE};
 use crate::value::to_python;
 
@@ -33,8 +33,7 @@ impl Text {
         use lookalike::core::canonical::TokenKind;
         let py = text.py();
         if let Ok(text) = text.cast::<PyString>() {
-            // A lone surrogate has no bytes: the error is Python's own.
-            return Ok(Text::Str(text.to_str()?.to_owned()));
+            return Ok(Text::Str(utf8(name, text)?.to_owned()));
         }
         if let Ok(bytes) = text.cast::<PyBytes>() {
             return Ok(Text::Bytes(bytes.as_bytes().to_vec()));
@@ -65,6 +64,14 @@ impl Text {
             py,
             &format!("`{name}` must be {wanted}, and is {given}"),
         ))
+    }
+
+    /// Bytes of text, or features.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Text::Features(list) => list.len(),
+            _ => self.bytes().map_or(0, <[u8]>::len),
+        }
     }
 
     /// Its bytes, if it has them as a file would.

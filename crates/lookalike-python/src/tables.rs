@@ -21,11 +21,11 @@ use lookalike::tables::{Documents, Writer};
 use lookalike_server::failure::{Exit, Failure};
 use lookalike_server::wire;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyString};
 use serde_json::{Value, json};
 
 use crate::arrow::{Table, batches};
-use crate::failure::{Kind, error, raised, usage};
+use crate::failure::{Kind, error, raised, usage, utf8};
 use crate::options::{Given, MACHINE, POLICY, READING, RECIPE};
 use crate::value::to_python;
 use crate::work::{Watcher, run};
@@ -228,13 +228,13 @@ pub(crate) fn dedup<'py>(
     py: Python<'py>,
     table: &Bound<'py, PyAny>,
     progress: Option<&Bound<'py, PyAny>>,
-    keep: &str,
+    keep: &Bound<'py, PyString>,
     annotate: bool,
     against: Option<PathBuf>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Decided> {
     let given = Given::new(py, options, &[RECIPE, READING, POLICY, MACHINE])?;
-    let keep = match keep {
+    let keep = match utf8("keep", keep)? {
         "first" => Keep::First,
         "longest" => Keep::Longest,
         "newest" => Keep::Newest,

@@ -4,6 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
 
+/// After how many members of a list other threads have a turn: some milliseconds.
+const TURN: usize = 4096;
+
 /// The value, as `json.loads` would give it.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
@@ -16,8 +19,15 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
         },
         Value::String(text) => text.into_pyobject(py)?.into_any(),
         Value::Array(values) => {
-            let values: PyResult<Vec<_>> = values.iter().map(|one| to_python(py, one)).collect();
-            PyList::new(py, values?)?.into_any()
+            let out = PyList::empty(py);
+            for (number, one) in values.iter().enumerate() {
+                if number % TURN == TURN - 1 {
+                    py.check_signals()?;
+                    py.detach(std::thread::yield_now);
+                }
+                out.append(to_python(py, one)?)?;
+            }
+            out.into_any()
         }
         Value::Object(fields) => {
             let out = PyDict::new(py);

@@ -5,6 +5,7 @@
 //! thread of the work: the engine ─► what it tells ─┘
 //! ```
 
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -24,25 +25,42 @@ struct Told {
     of: Option<u64>,
 }
 
-/// What the work tells, and whether it is over.
+/// What the work tells.
 #[derive(Default)]
 pub(crate) struct Board {
-    state: Mutex<(Vec<Told>, bool)>,
+    state: Mutex<State>,
     changed: Condvar,
 }
 
+#[derive(Default)]
+struct State {
+    told: Vec<Told>,
+    /// Whether the work waits until all of that was passed on.
+    is_waiting: bool,
+    is_over: bool,
+}
+
 impl Board {
-    fn lock(&self) -> std::sync::MutexGuard<'_, (Vec<Told>, bool)> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tell(&self, told: Told) {
         let mut state = self.lock();
         // Of one phase, only the latest is worth telling.
-        match state.0.last_mut() {
+        match state.told.last_mut() {
             Some(last) if last.phase == told.phase => *last = told,
-            _ => state.0.push(told),
+            _ => state.told.push(told),
         }
+    }
+
+    /// Waits until all was passed on: an exception that comes of it has stopped the work.
+    fn settle(&self) {
+        let mut state = self.lock();
+        state.is_waiting = true;
+        self.changed.notify_all();
+        let waited = self.changed.wait_while(state, |state| state.is_waiting);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
     /// What was told since, and whether there is more to come.
@@ -50,9 +68,19 @@ impl Board {
         let state = self.lock();
         let waited = self
             .changed
-            .wait_timeout_while(state, LOOK, |state| !state.1);
+            .wait_timeout_while(state, LOOK, |state| !state.is_over && !state.is_waiting);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        (std::mem::take(&mut state.0), state.1)
+        (std::mem::take(&mut state.told), state.is_over)
+    }
+
+    /// What was taken was passed on.
+    fn passed_on(&self) {
+        let mut state = self.lock();
+        // More may have been told meanwhile.
+        if state.told.is_empty() {
+            state.is_waiting = false;
+            self.changed.notify_all();
+        }
     }
 }
 
@@ -84,6 +112,7 @@ impl<'a> Watcher<'a> {
                 None => (*bytes, Some(*of).filter(|of| *of > 0)),
             },
             Event::Done { done, of } => (*done, Some(*of)),
+            Event::Ready(_) => return self.board.settle(),
             _ => return,
         };
         let phase = self.phase.name();
@@ -102,13 +131,13 @@ struct Over<'a>(&'a Board);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
-        self.0.lock().1 = true;
+        self.0.lock().is_over = true;
         self.0.changed.notify_all();
     }
 }
 
 /// Does the work on a thread of its own. A signal, or an exception of `progress`, ends it
-/// and is raised when it has ended.
+/// and is raised when it has ended; what would be written last is then not there.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -139,6 +168,7 @@ pub(crate) fn run<T: Send>(
                     raised = Some(error);
                 }
             }
+            board.passed_on();
             if is_over {
                 break;
             }
@@ -150,4 +180,30 @@ pub(crate) fn run<T: Send>(
             (None, Ok(done)) => Ok(done),
         }
     })
+}
+
+/// Does work that knows no stop on a thread of its own. A signal is raised at once: the work
+/// goes on to its end, and nobody takes what comes of it.
+pub(crate) fn or_leave<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (give, take) = mpsc::channel();
+    let worker = thread::spawn(move || drop(give.send(work())));
+    // The lock is never waited for: it is what lets a closure borrow the receiver.
+    let take = Mutex::new(take);
+    loop {
+        let look = || {
+            let take = take.lock().unwrap_or_else(PoisonError::into_inner);
+            take.recv_timeout(LOOK)
+        };
+        match py.detach(look) {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => unreachable!("it gives what it made, or panics"),
+            },
+        }
+    }
 }

@@ -177,7 +177,7 @@ pub fn added(counts: &Counts, added: u64) -> Value {
 
 /// What removing duplicates came to.
 pub fn deduped(deduped: &Deduped) -> Value {
-    json!({
+    let mut out = json!({
         "read": deduped.read,
         "kept": deduped.kept,
         "removed": deduped.removed,
@@ -186,7 +186,11 @@ pub fn deduped(deduped: &Deduped) -> Value {
         "clusters": deduped.clusters,
         "by_estimate": deduped.by_estimate,
         "policy": deduped.policy,
-    })
+    });
+    if deduped.is_undated {
+        out["undated"] = json!(true);
+    }
+    out
 }
 
 /// Where a page is now.

@@ -127,6 +127,8 @@ pub struct Deduped {
     pub policy: String,
     /// Pairs too near the threshold to tell that were decided by estimate all the same.
     pub by_estimate: u64,
+    /// Whether the newest were asked for, and no document has a date: the first stayed.
+    pub is_undated: bool,
 }
 
 /// Why duplicates were not removed.
@@ -458,6 +460,7 @@ impl Conclusion<'_> {
             clusters: stored.summary.clusters,
             policy: options.add.policy.to_string(),
             by_estimate: stored.summary.by_estimate,
+            is_undated: decided.is_undated,
             ..Deduped::default()
         };
         let job = copies::Job {

@@ -165,6 +165,9 @@ pub enum Event<'a> {
         /// All there are.
         of: u64,
     },
+    /// Everything is made, and will be there next. This is the last moment to
+    /// [stop](AddOptions::stop): then nothing is added.
+    Ready(&'a Counts),
 }
 
 /// The phases, in order.
@@ -486,6 +489,8 @@ pub(crate) fn add_in(
             options,
         )?;
     }
+    watch(Event::Ready(&counted.counts));
+    go_on(&**storage)?;
     commit(&**storage, &manifest)?;
     Ok(Report {
         counts: counted.counts,

@@ -67,13 +67,22 @@ struct Piece {
 }
 
 impl Held {
-    /// Takes batches of one schema. Columns that are not read are let go.
+    /// Takes batches of one schema. Columns that are not read are let go. Of the names of the
+    /// columns besides the text, the default ones may be absent, any other must be there.
     pub fn new(
         batches: &[RecordBatch],
         schema: &Schema,
         options: &ReadOptions,
     ) -> Result<Held, Fault> {
-        let columns = Columns::find(&schema::with_views(schema), &fields(options))?;
+        let names = fields(options);
+        let columns = Columns::find(&schema::with_views(schema), &names)?;
+        if let Some(name) = columns.missing(&names) {
+            let columns = schema.fields().iter().map(|field| field.name().clone());
+            return Err(Fault::NoColumn {
+                name: name.to_owned(),
+                columns: columns.collect(),
+            });
+        }
         let wanted = columns.tops();
         let places: Vec<usize> = (0..schema.fields().len())
             .filter(|&i| wanted.contains(&schema.field(i).name().as_str()))

@@ -18,6 +18,8 @@ pub(super) struct Decided {
     /// Of documents that stay, those of which another capture than the first does: its
     /// source and offset.
     captures: HashMap<u32, (u32, u64)>,
+    /// Whether the newest was asked for, and no document has a date.
+    pub(super) is_undated: bool,
 }
 
 impl Decided {
@@ -60,6 +62,7 @@ pub(super) fn decide(
         entry.when().map(|when| when.0).or(sweep.date)
     };
     let mut captures = HashMap::new();
+    let mut is_undated = keep == Keep::Newest;
     let mut best: HashMap<u32, Merit> = HashMap::new();
     let mut members = collection.clustering(stored)?.members()?;
     let mut trouble = None;
@@ -81,6 +84,7 @@ pub(super) fn decide(
                 }
             }
         };
+        is_undated &= doc < base || figure == i64::MIN;
         if member.size > 1 {
             let merit = (
                 doc < base,
@@ -114,6 +118,7 @@ pub(super) fn decide(
         base,
         instead,
         captures,
+        is_undated,
     })
 }
 

@@ -81,6 +81,21 @@ impl Columns {
         }
     }
 
+    /// A field that somebody named, other than all are named by default, and that is not there.
+    pub(crate) fn missing<'n>(&self, names: &'n FieldNames) -> Option<&'n str> {
+        let usual = FieldNames::default();
+        let fields = [
+            (&self.id, &names.id, usual.id),
+            (&self.url, &names.url, usual.url),
+            (&self.date, &names.date, usual.date),
+        ];
+        let is_missing = |(found, name, usual): &(&Option<_>, &String, String)| {
+            found.is_none() && *name != usual
+        };
+        let missing = fields.into_iter().find(is_missing);
+        missing.map(|(_, name, _)| name.as_str())
+    }
+
     fn paths(&self) -> impl Iterator<Item = &Vec<String>> {
         let all = [&self.text, &self.features, &self.id, &self.url, &self.date];
         all.into_iter().flatten()
