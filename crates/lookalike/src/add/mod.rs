@@ -56,7 +56,7 @@ use crate::collection::sketches::Sketches;
 use crate::collection::state::{
     Counts, State, StoredClustering, StoredReading, StoredRecipe, Sweep,
 };
-use crate::collection::{Collection, CollectionError, file_name, postings_of};
+use crate::collection::{Collection, CollectionError, file_name, postings_of, sketches_of};
 use crate::corpus::inputs::{Inputs, Source};
 use crate::corpus::options::ReadOptions;
 use crate::corpus::record::{Refused, Timestamp};
@@ -66,6 +66,7 @@ use crate::pairs::judge::{Floor, Judging};
 use crate::pairs::postings::{PARTITIONS, Partitions, Postings, PostingsWriter, Sortable};
 use crate::parallel;
 use crate::storage::disk::Disk;
+use crate::storage::held::Held;
 use crate::storage::{Stop, Storage, StorageError, go_on};
 use captures::Captures;
 use contents::Contents;
@@ -337,6 +338,10 @@ fn command(inputs: &Inputs, options: &AddOptions) -> u64 {
     xxh3_64(text.as_bytes())
 }
 
+/// Bytes in memory of what a sweep comes to on the way: a small one needs no file for it, and
+/// for a large one a file more is nothing.
+const HELD: u64 = 2 << 20;
+
 /// The same in any storage.
 #[expect(
     clippy::too_many_lines,
@@ -350,6 +355,9 @@ pub(crate) fn add_in(
     options: &AddOptions,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> Result<Report, AddError> {
+    let room = HELD.min(options.memory / 16);
+    let storage = Held::new(Arc::clone(storage), room);
+    let storage: &Arc<dyn Storage> = &(Arc::new(storage) as Arc<dyn Storage>);
     collect_garbage(&**storage)?;
     let before = match manifest::latest::<State>(&**storage) {
         Ok(manifest) => Some(manifest),
@@ -455,7 +463,6 @@ pub(crate) fn add_in(
         counts,
     };
     let work = Work {
-        folder,
         storage,
         scratch,
         options,
@@ -486,7 +493,6 @@ pub(crate) fn add_in(
 
 /// What the last phases of a sweep work with.
 pub(crate) struct Work<'a> {
-    pub(crate) folder: &'a Path,
     pub(crate) storage: &'a Arc<dyn Storage>,
     pub(crate) scratch: &'a dyn Storage,
     pub(crate) options: &'a AddOptions,
@@ -513,7 +519,6 @@ impl Work<'_> {
         watch: &mut dyn FnMut(Event<'_>),
     ) -> Result<SortedAndCounted, StorageError> {
         let Work {
-            folder,
             storage,
             scratch,
             options,
@@ -558,7 +563,7 @@ impl Work<'_> {
         // Of sketches that nobody has anything in common with, none is read.
         let sketches = match groups.sizes.groups {
             0 => None,
-            _ => Some(sketches_of(folder, storage, manifest, options)?),
+            _ => Some(sketches_to_judge(&**storage, manifest, options)?),
         };
         let mut counted = Counted::default();
         if let Some(sketches) = &sketches {
@@ -592,14 +597,12 @@ impl Work<'_> {
 }
 
 /// The sketches of all documents, those of a sweep being added too, ready to be judged by.
-fn sketches_of(
-    folder: &Path,
-    storage: &Arc<dyn Storage>,
+fn sketches_to_judge(
+    storage: &dyn Storage,
     manifest: &Manifest<State>,
     options: &AddOptions,
 ) -> Result<Sketches, StorageError> {
-    let collection = Collection::open_as(folder, Arc::clone(storage), manifest.clone())?;
-    let mut sketches = collection.sketches()?;
+    let mut sketches = sketches_of(storage, manifest)?;
     sketches.load_if_small(options.memory / 2)?;
     if matches!(options.recipe.sketch, SketchKind::Nested { .. }) {
         sketches.count_levels()?;
