@@ -14,6 +14,7 @@ pub mod tally;
 
 pub mod redraw;
 
+pub(crate) mod again;
 pub(crate) mod captures;
 pub(crate) mod contents;
 pub(crate) mod intake;
@@ -68,9 +69,10 @@ use crate::parallel;
 use crate::storage::disk::Disk;
 use crate::storage::held::Held;
 use crate::storage::{Stop, Storage, StorageError, go_on};
+use again::Digests;
 use captures::Captures;
 use contents::Contents;
-use intake::{Collector, Intake};
+use intake::{Collector, Intake, Taken};
 use segment::{Files, LOOKUPS};
 use sketching::{Position, Reading};
 
@@ -393,7 +395,7 @@ pub(crate) fn add_in(
     for (input, refused) in &inputs.refused {
         watch(Event::Refused { input, refused });
     }
-    let intake = sketch(&**storage, &manifest, inputs, options, watch)?;
+    let (intake, digests) = sketch(&**storage, &manifest, &older, inputs, options, watch)?;
     let mut counts = counts_of(&intake, inputs);
     let mut rejects = Vec::new();
     intake.rejects(&**storage, |lines| rejects.extend_from_slice(lines))?;
@@ -445,7 +447,13 @@ pub(crate) fn add_in(
     let mut new_files =
         segment::write_lookups(&files, &LOOKUPS, documents, base, options.memory / 4)?;
     counts.versions = segment::versions(&files, &new_files[1], &older)?;
-    new_files.push(segment::write_sources(&files, &inputs.sources, folder)?);
+    let digests = digests.unwrap_or_else(|| inputs.sources.iter().map(again::digest).collect());
+    new_files.push(segment::write_sources(
+        &files,
+        &inputs.sources,
+        digests,
+        folder,
+    )?);
     new_files.extend(written.files);
     let keeps_text = !texts.is_empty();
     new_files.extend(texts);
@@ -647,13 +655,15 @@ pub(crate) fn cluster_anew(
     )
 }
 
+/// Sketches the inputs; also gives the digests of the sources where they are known.
 fn sketch(
     storage: &dyn Storage,
     manifest: &Manifest<State>,
+    older: &[Segment],
     inputs: &Inputs,
     options: &AddOptions,
     watch: &mut dyn FnMut(Event<'_>),
-) -> Result<Intake, StorageError> {
+) -> Result<(Intake, Option<Digests>), StorageError> {
     let command = command(inputs, options);
     let generation = manifest.generation();
     let intake = if let Some(known) = known_intake(storage, generation, inputs, command)? {
@@ -669,7 +679,31 @@ fn sketch(
         }
     };
     if intake.is_complete {
-        return Ok(intake);
+        return Ok((intake, None));
+    }
+    let of: u64 = inputs.sources.iter().map(|source| source.len).sum();
+    if intake.chunks.is_empty()
+        && let Some(last) = again::last_sweep(older, manifest, inputs, options)?
+    {
+        let (sources, collection) = (&inputs.sources, manifest.collection());
+        let mut collector = Collector::new(storage, collection, generation, sources, intake);
+        collector.append(&Taken {
+            position: Position {
+                source: sources.len(),
+                batch: 0,
+            },
+            entries: &last.entries,
+            bodies: &last.bodies,
+            texts: &[],
+            tally: &last.tally,
+            rejects: &[],
+        })?;
+        watch(Event::Read {
+            records: last.tally.read,
+            bytes: of,
+            of,
+        });
+        return Ok((collector.finish()?, Some(last.digests)));
     }
     let contents = Contents::open(storage, manifest, options.memory / 2)?;
     let reading = Reading {
@@ -681,7 +715,6 @@ fn sketch(
         in_flight: (options.memory / 4).min(options.threads.get() as u64 * IN_FLIGHT),
         keeps_text: options.keep_text,
     };
-    let of: u64 = inputs.sources.iter().map(|source| source.len).sum();
     let mut behind: u64 = inputs.sources[..intake.position.source.min(inputs.sources.len())]
         .iter()
         .map(|source| source.len)
@@ -715,7 +748,7 @@ fn sketch(
         });
         Ok(())
     })?;
-    collector.finish()
+    Ok((collector.finish()?, None))
 }
 
 /// What an earlier try of the same command left behind.

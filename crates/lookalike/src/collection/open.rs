@@ -226,15 +226,7 @@ impl Collection {
 
     /// The sources of a sweep as they are stored.
     pub fn stored_sources(&self, sweep: usize) -> Result<Vec<StoredSource>, StorageError> {
-        let name = file_name("sources", self.state().sweeps[sweep].generation);
-        let bytes = BlockReader::open(&*self.storage, self.manifest.file(&name)?)?.read_all()?;
-        let wrong = |_| StorageError::damaged(&name, "a line makes no sense", None);
-        let lines = bytes
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty());
-        lines
-            .map(|line| serde_json::from_slice(line).map_err(wrong))
-            .collect()
+        self.segments[sweep].stored_sources()
     }
 
     /// The sources of a sweep, to be read again.
