@@ -2,14 +2,16 @@
 //! `make bench-sweeps` runs it on the shared corpora and the demo's crawl.
 //!
 //! ```text
-//! add the first ─► add it again                     an identical sweep
-//! add all at once ─► add all again                  the same for the whole set
+//! add the first ─► add it again                     the same files
+//!               └► add a copy of it                 the same pages: files of other names
+//! add all at once ─► add all again, or copies       the same for the whole set
 //! add one by one                                    sweep after sweep
 //! ```
 //!
-//! Each file is a sweep. Prints Markdown and writes `benchmarks/record/NAME.md`. User and
-//! system time of whole processes, so starting one counts; the best of some runs, for other
-//! work on the machine heats caches.
+//! The same files are known by their digests and not unpacked; a crawl that finds nothing
+//! new has other files, as the copies are. Each file is a sweep. Prints Markdown and writes
+//! `benchmarks/record/NAME.md`. User and system time of whole processes, so starting one
+//! counts; the best of some runs, for other work on the machine heats caches.
 
 use anyhow::{Context, Result, ensure};
 use lookalike_benchmarks::child;
@@ -31,8 +33,10 @@ const ONE_BY_ONE: f64 = 1.3;
 struct Costs {
     first: f64,
     again: f64,
+    copied: f64,
     at_once: f64,
     all_again: f64,
+    all_copied: f64,
     one_by_one: f64,
 }
 
@@ -56,10 +60,11 @@ fn main() -> Result<()> {
     let mut out = format!(
         "# Sweeps: {name}\n\n```sh\nmake bench-sweeps\n```\n\n\
          - user and system seconds of `lookalike add` with `{}`, best of {runs}\n\
-         - *again*: the same inputs once more, as a share of the time before; target {AGAIN}\n\
+         - *again*: the same files once more, as a share of the time before; target {AGAIN}\n\
+         - *copied*: the same, but copies of the files under other names\n\
          - *one by one*: each file as a sweep of its own, times all in one; target {ONE_BY_ONE}\n\n\
-         | set | sweeps | MB | first | again | share | at once | again | share | one by one | times |\n\
-         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+         | set | sweeps | MB | first | again | share | copied | share | at once | again | share | copied | share | one by one | times |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
         OPTIONS.join(" ")
     );
     for (set, files) in &sets {
@@ -71,16 +76,20 @@ fn main() -> Result<()> {
         let Costs {
             first,
             again,
+            copied,
             at_once,
             all_again,
+            all_copied,
             one_by_one,
         } = costs;
         let (sweeps, megabytes) = (files.len(), len as f64 / 1e6);
         writeln!(
             out,
-            "| {set} | {sweeps} | {megabytes:.1} | {first:.3} | {again:.3} | {:.0} % | {at_once:.3} | {all_again:.3} | {:.0} % | {one_by_one:.3} | {:.2} |",
+            "| {set} | {sweeps} | {megabytes:.1} | {first:.3} | {again:.3} | {:.0} % | {copied:.3} | {:.0} % | {at_once:.3} | {all_again:.3} | {:.0} % | {all_copied:.3} | {:.0} % | {one_by_one:.3} | {:.2} |",
             100.0 * again / first,
+            100.0 * copied / first,
             100.0 * all_again / at_once,
+            100.0 * all_copied / at_once,
             one_by_one / at_once,
         )?;
     }
@@ -101,34 +110,58 @@ fn measure(program: &str, work: &Path, files: &[PathBuf], runs: usize) -> Result
         Ok(child::run(command.stderr(Stdio::null()))?.1.cpu_seconds)
     };
     let anew = || -> Result<()> {
-        if work.exists() {
-            fs::remove_dir_all(work)?;
+        if collection.exists() {
+            fs::remove_dir_all(&collection)?;
         }
-        Ok(fs::create_dir_all(work)?)
+        Ok(())
     };
-    let mut best = [f64::INFINITY; 5];
+    fs::create_dir_all(work)?;
+    let mut renamed = Vec::new();
+    for file in files {
+        let name = file.file_name().context("a file has a name")?;
+        let copy = work.join(format!("copy-{}", name.display()));
+        fs::copy(file, &copy)?;
+        renamed.push(copy);
+    }
+    let mut best = [f64::INFINITY; 7];
     for _ in 0..runs {
         anew()?;
         let (first, again) = (add(&files[..1])?, add(&files[..1])?);
         anew()?;
+        let (_, copied) = (add(&files[..1])?, add(&renamed[..1])?);
+        anew()?;
         let (at_once, all_again) = (add(files)?, add(files)?);
+        anew()?;
+        let (_, all_copied) = (add(files)?, add(&renamed)?);
         anew()?;
         let mut one_by_one = 0.0;
         for file in files {
             one_by_one += add(std::slice::from_ref(file))?;
         }
-        let costs = [first, again, at_once, all_again, one_by_one];
+        let costs = [
+            first, again, copied, at_once, all_again, all_copied, one_by_one,
+        ];
         best.iter_mut()
             .zip(costs)
             .for_each(|(best, cost)| *best = best.min(cost));
     }
     fs::remove_dir_all(work)?;
-    let [first, again, at_once, all_again, one_by_one] = best;
+    let [
+        first,
+        again,
+        copied,
+        at_once,
+        all_again,
+        all_copied,
+        one_by_one,
+    ] = best;
     Ok(Costs {
         first,
         again,
+        copied,
         at_once,
         all_again,
+        all_copied,
         one_by_one,
     })
 }

@@ -39,6 +39,7 @@ pub struct Sketcher {
     id: RecipeId,
     sampler: Sampler,
     shingler: Shingler,
+    level: Level,
 }
 
 impl Sketcher {
@@ -54,15 +55,25 @@ impl Sketcher {
     /// When the processor does not have them.
     pub fn with_level(recipe: &Recipe, level: Level) -> Sketcher {
         let rabin = Rabin::draw(&mut recipe.seed.stream("rabin"));
+        let kernel = Kernel::new(&rabin, recipe.width.get(), recipe.case, level);
+        Sketcher::of(recipe, level, kernel)
+    }
+
+    fn of(recipe: &Recipe, level: Level, kernel: Kernel) -> Sketcher {
         Sketcher {
             id: recipe.id(),
             sampler: Sampler::new(recipe, level),
-            shingler: Shingler::new(
-                Kernel::new(&rabin, recipe.width.get(), recipe.case, level),
-                recipe,
-            ),
+            shingler: Shingler::new(kernel, recipe),
+            level,
             recipe: recipe.clone(),
         }
+    }
+
+    /// One more, for another thread: to draw a recipe's polynomials takes as long as to
+    /// sketch some tens of documents, and is done once.
+    #[must_use]
+    pub fn another(&self) -> Sketcher {
+        Sketcher::of(&self.recipe, self.level, self.shingler.kernel.clone())
     }
 
     /// The recipe.

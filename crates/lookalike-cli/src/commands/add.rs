@@ -250,15 +250,14 @@ impl AddArgs {
     /// The recipe as typed; what was not typed is as in the collection, if there is one.
     fn chosen_recipe(&self) -> Result<Recipe, Failure> {
         let typed = self.recipe.recipe(SketchKind::default())?;
-        if self.recipe.is_default()
-            && let Ok(collection) = Collection::open(&self.collection)
-        {
-            let key = self.recipe.key()?;
-            return collection
-                .recipe(key.as_ref())
-                .map_err(|fault| Failure::from_recipe(&self.collection, &fault));
+        if !self.recipe.is_default() {
+            return Ok(typed);
         }
-        Ok(typed)
+        let key = self.recipe.key()?;
+        match Collection::recipe_in(&self.collection, key.as_ref()) {
+            None => Ok(typed),
+            Some(recipe) => recipe.map_err(|fault| Failure::from_recipe(&self.collection, &fault)),
+        }
     }
 
     fn nothing(&self, counts: &Counts, global: Global) -> Result<Stop, Stop> {

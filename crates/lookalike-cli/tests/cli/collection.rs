@@ -191,10 +191,10 @@ fn a_flipped_bit_is_found() {
 #[test]
 fn a_missing_file_and_a_damaged_manifest_are_found() {
     let folder = with_collection();
-    fs::remove_file(folder.at("c.lk/pairs-2.lk")).expect("removed");
+    fs::remove_file(folder.at("c.lk/sources-2.lk")).expect("removed");
     let ran = folder.run("verify c.lk");
     assert_eq!(ran.status, Some(5), "{ran}");
-    assert!(ran.stdout.contains("pairs-2.lk: it is missing"), "{ran}");
+    assert!(ran.stdout.contains("sources-2.lk: it is missing"), "{ran}");
     fs::write(folder.at("c.lk/MANIFEST-2"), b"{}").expect("written");
     let ran = folder.run("verify c.lk");
     assert_eq!(ran.status, Some(5), "{ran}");

@@ -14,6 +14,7 @@ pub mod tally;
 
 pub mod redraw;
 
+pub(crate) mod again;
 pub(crate) mod captures;
 pub(crate) mod contents;
 pub(crate) mod intake;
@@ -56,7 +57,7 @@ use crate::collection::sketches::Sketches;
 use crate::collection::state::{
     Counts, State, StoredClustering, StoredReading, StoredRecipe, Sweep,
 };
-use crate::collection::{Collection, CollectionError, file_name, postings_of};
+use crate::collection::{Collection, CollectionError, file_name, postings_of, sketches_of};
 use crate::corpus::inputs::{Inputs, Source};
 use crate::corpus::options::ReadOptions;
 use crate::corpus::record::{Refused, Timestamp};
@@ -66,10 +67,12 @@ use crate::pairs::judge::{Floor, Judging};
 use crate::pairs::postings::{PARTITIONS, Partitions, Postings, PostingsWriter, Sortable};
 use crate::parallel;
 use crate::storage::disk::Disk;
+use crate::storage::held::Held;
 use crate::storage::{Stop, Storage, StorageError, go_on};
+use again::Digests;
 use captures::Captures;
 use contents::Contents;
-use intake::{Collector, Intake};
+use intake::{Collector, Intake, Taken};
 use segment::{Files, LOOKUPS};
 use sketching::{Position, Reading};
 
@@ -352,6 +355,10 @@ fn command(inputs: &Inputs, options: &AddOptions) -> u64 {
     xxh3_64(text.as_bytes())
 }
 
+/// Bytes in memory of what a sweep comes to on the way: a small one needs no file for it, and
+/// for a large one a file more is nothing.
+const HELD: u64 = 2 << 20;
+
 /// The same in any storage.
 #[expect(
     clippy::too_many_lines,
@@ -365,6 +372,9 @@ pub(crate) fn add_in(
     options: &AddOptions,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> Result<Report, AddError> {
+    let room = HELD.min(options.memory / 16);
+    let storage = Held::new(Arc::clone(storage), room);
+    let storage: &Arc<dyn Storage> = &(Arc::new(storage) as Arc<dyn Storage>);
     collect_garbage(&**storage)?;
     let before = match manifest::latest::<State>(&**storage) {
         Ok(manifest) => Some(manifest),
@@ -400,7 +410,7 @@ pub(crate) fn add_in(
     for (input, refused) in &inputs.refused {
         watch(Event::Refused { input, refused });
     }
-    let intake = sketch(&**storage, &manifest, inputs, options, watch)?;
+    let (intake, digests) = sketch(&**storage, &manifest, &older, inputs, options, watch)?;
     let mut counts = counts_of(&intake, inputs);
     let mut rejects = Vec::new();
     intake.rejects(&**storage, |lines| rejects.extend_from_slice(lines))?;
@@ -452,7 +462,13 @@ pub(crate) fn add_in(
     let mut new_files =
         segment::write_lookups(&files, &LOOKUPS, documents, base, options.memory / 4)?;
     counts.versions = segment::versions(&files, &new_files[1], &older)?;
-    new_files.push(segment::write_sources(&files, &inputs.sources, folder)?);
+    let digests = digests.unwrap_or_else(|| inputs.sources.iter().map(again::digest).collect());
+    new_files.push(segment::write_sources(
+        &files,
+        &inputs.sources,
+        digests,
+        folder,
+    )?);
     new_files.extend(written.files);
     let keeps_text = !texts.is_empty();
     new_files.extend(texts);
@@ -470,7 +486,6 @@ pub(crate) fn add_in(
         counts,
     };
     let work = Work {
-        folder,
         storage,
         scratch,
         options,
@@ -503,7 +518,6 @@ pub(crate) fn add_in(
 
 /// What the last phases of a sweep work with.
 pub(crate) struct Work<'a> {
-    pub(crate) folder: &'a Path,
     pub(crate) storage: &'a Arc<dyn Storage>,
     pub(crate) scratch: &'a dyn Storage,
     pub(crate) options: &'a AddOptions,
@@ -530,7 +544,6 @@ impl Work<'_> {
         watch: &mut dyn FnMut(Event<'_>),
     ) -> Result<SortedAndCounted, StorageError> {
         let Work {
-            folder,
             storage,
             scratch,
             options,
@@ -575,7 +588,7 @@ impl Work<'_> {
         // Of sketches that nobody has anything in common with, none is read.
         let sketches = match groups.sizes.groups {
             0 => None,
-            _ => Some(sketches_of(folder, storage, manifest, options)?),
+            _ => Some(sketches_to_judge(&**storage, manifest, options)?),
         };
         let mut counted = Counted::default();
         if let Some(sketches) = &sketches {
@@ -609,14 +622,12 @@ impl Work<'_> {
 }
 
 /// The sketches of all documents, those of a sweep being added too, ready to be judged by.
-fn sketches_of(
-    folder: &Path,
-    storage: &Arc<dyn Storage>,
+fn sketches_to_judge(
+    storage: &dyn Storage,
     manifest: &Manifest<State>,
     options: &AddOptions,
 ) -> Result<Sketches, StorageError> {
-    let collection = Collection::open_as(folder, Arc::clone(storage), manifest.clone())?;
-    let mut sketches = collection.sketches()?;
+    let mut sketches = sketches_of(storage, manifest)?;
     sketches.load_if_small(options.memory / 2)?;
     if matches!(options.recipe.sketch, SketchKind::Nested { .. }) {
         sketches.count_levels()?;
@@ -661,13 +672,15 @@ pub(crate) fn cluster_anew(
     )
 }
 
+/// Sketches the inputs; also gives the digests of the sources where they are known.
 fn sketch(
     storage: &dyn Storage,
     manifest: &Manifest<State>,
+    older: &[Segment],
     inputs: &Inputs,
     options: &AddOptions,
     watch: &mut dyn FnMut(Event<'_>),
-) -> Result<Intake, StorageError> {
+) -> Result<(Intake, Option<Digests>), StorageError> {
     let command = command(inputs, options);
     let generation = manifest.generation();
     let intake = if let Some(known) = known_intake(storage, generation, inputs, command)? {
@@ -683,7 +696,31 @@ fn sketch(
         }
     };
     if intake.is_complete {
-        return Ok(intake);
+        return Ok((intake, None));
+    }
+    let of: u64 = inputs.sources.iter().map(|source| source.len).sum();
+    if intake.chunks.is_empty()
+        && let Some(last) = again::last_sweep(older, manifest, inputs, options)?
+    {
+        let (sources, collection) = (&inputs.sources, manifest.collection());
+        let mut collector = Collector::new(storage, collection, generation, sources, intake);
+        collector.append(&Taken {
+            position: Position {
+                source: sources.len(),
+                batch: 0,
+            },
+            entries: &last.entries,
+            bodies: &last.bodies,
+            texts: &[],
+            tally: &last.tally,
+            rejects: &[],
+        })?;
+        watch(Event::Read {
+            records: last.tally.read,
+            bytes: of,
+            of,
+        });
+        return Ok((collector.finish()?, Some(last.digests)));
     }
     let contents = Contents::open(storage, manifest, options.memory / 2)?;
     let reading = Reading {
@@ -695,7 +732,6 @@ fn sketch(
         in_flight: (options.memory / 4).min(options.threads.get() as u64 * IN_FLIGHT),
         keeps_text: options.keep_text,
     };
-    let of: u64 = inputs.sources.iter().map(|source| source.len).sum();
     let mut behind: u64 = inputs.sources[..intake.position.source.min(inputs.sources.len())]
         .iter()
         .map(|source| source.len)
@@ -729,7 +765,7 @@ fn sketch(
         });
         Ok(())
     })?;
-    collector.finish()
+    Ok((collector.finish()?, None))
 }
 
 /// What an earlier try of the same command left behind.

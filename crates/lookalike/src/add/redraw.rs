@@ -182,7 +182,6 @@ pub(crate) fn redraw_in(
         options.memory / 4,
     )?;
     let work = Work {
-        folder,
         storage: &storage,
         scratch: &*storage,
         options: &options,

@@ -8,10 +8,14 @@ use std::sync::Arc;
 
 use lookalike_testkit::texts::{Draw, edited, line, words};
 
+use super::again::last_sweep;
 use super::contents::tests::FORGETS;
 use super::fault_tests::{add_to, assert_same, contents, options};
 use super::{AddOptions, Report};
 use crate::collection::Collection;
+use crate::collection::manifest;
+use crate::collection::segment::Segment;
+use crate::collection::state::State;
 use crate::corpus::document::Format;
 use crate::corpus::inputs::Inputs;
 use crate::corpus::tests::{gzip, warc};
@@ -265,4 +269,79 @@ fn that_content_is_known_does_not_show() {
     for (known, forgotten) in made(false).iter().zip(&made(true)) {
         assert_same(known, forgotten);
     }
+}
+
+/// Whether a sweep is taken over from the last one.
+fn is_taken_over(disk: &SimFs, inputs: &Inputs, options: &AddOptions) -> bool {
+    let manifest = manifest::latest::<State>(disk).unwrap();
+    let sweeps = manifest.state.sweeps.iter();
+    let older: Vec<_> = sweeps
+        .map(|sweep| Segment::open(disk, &manifest, sweep).unwrap())
+        .collect();
+    let last = last_sweep(&older, &manifest, inputs, options).unwrap();
+    last.is_some()
+}
+
+#[test]
+fn that_packed_files_are_those_of_the_last_sweep_does_not_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let (html, text) = ("Content-Type: text/html", "Content-Type: text/plain");
+    let words = words(3, 60).join(" ");
+    let pages = [
+        response("http://x/blank", html, b"<p>-</p>"),
+        response("http://x/a", html, words.as_bytes()),
+        response("http://x/b", text, words.as_bytes()),
+        response("http://x/a", html, words.as_bytes()),
+        response("http://x/picture", "Content-Type: image/png", b"\x89PNG"),
+        response("http://x/e", html, b"caf\xff words"),
+    ];
+    let pages: Vec<u8> = pages.iter().flat_map(|page| gzip(page)).collect();
+    let dated = r#"{"id":"7","url":"u","date":"2020-02-03","text":"a b c"}"#;
+    let lines = documents(3).concat() + dated + "\n" + &dated.replace("2020", "2021") + "\n";
+    let paths = ["1.warc.gz", "2.jsonl.gz"].map(|name| folder.path().join(name));
+    fs::write(&paths[0], &pages).unwrap();
+    fs::write(&paths[1], gzip(lines.as_bytes())).unwrap();
+    let options = AddOptions {
+        keep_text: false,
+        ..options(2, 1 << 20)
+    };
+    let inputs = Inputs::expand(&paths, &options.reading);
+    let made = |forgets| {
+        let disk = SimFs::new();
+        let mut all = Vec::new();
+        for _ in 0..3 {
+            FORGETS.set(forgets);
+            let report = add_to(&disk, &inputs, &options, &mut |_| {}).unwrap();
+            FORGETS.set(false);
+            assert!(is_taken_over(&disk, &inputs, &options));
+            all.push((contents(&disk), report.counts));
+        }
+        (disk, all)
+    };
+    let (disk, known) = made(false);
+    let (_, forgotten) = made(true);
+    // All but the blank page and the picture.
+    assert_eq!(known[2].1.again, known[2].1.read - 2);
+    for ((known, counts), (forgotten, expected)) in known.iter().zip(&forgotten) {
+        assert_same(known, forgotten);
+        assert_eq!(counts, expected);
+    }
+    // Read in another way, in another order, or with another byte it is another sweep.
+    let mut other = options.clone();
+    other.reading.text_field = "body".to_owned();
+    assert!(!is_taken_over(&disk, &inputs, &other));
+    let turned = [&paths[1], &paths[0]];
+    let turned = Inputs::expand(&turned, &options.reading);
+    assert!(!is_taken_over(&disk, &turned, &options));
+    let mut changed = pages.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    fs::write(&paths[0], &changed).unwrap();
+    let changed = Inputs::expand(&paths, &options.reading);
+    assert!(!is_taken_over(&disk, &changed, &options));
+    // What was revisited is told by the archive, not by bytes: it is read again.
+    let pages = [&pages[..], &gzip(&revisit("http://x/a", 'a'))].concat();
+    fs::write(&paths[0], &pages).unwrap();
+    let inputs = Inputs::expand(&paths, &options.reading);
+    add_to(&disk, &inputs, &options, &mut |_| {}).unwrap();
+    assert!(!is_taken_over(&disk, &inputs, &options));
 }

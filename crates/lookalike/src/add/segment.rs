@@ -9,6 +9,7 @@
 
 use std::path::Path;
 
+use super::again::Digests;
 use super::captures::Captures;
 use super::contents::content_name;
 use super::intake::{Bodies, Intake, OLDER};
@@ -364,15 +365,18 @@ pub(crate) fn write_lookups(
 /// All that documents are looked up by.
 pub(crate) const LOOKUPS: [&str; 4] = ["names", "keys", "payloads", "contents"];
 
-/// Writes down the sources.
+/// Writes down the sources, with the digests of those that are packed.
 pub(crate) fn write_sources(
     files: &Files<'_>,
     sources: &[Source],
+    digests: Digests,
     folder: &Path,
 ) -> Result<FileEntry, StorageError> {
     let mut file = files.create("sources", FileKind::Names)?;
-    for source in sources {
-        let mut line = serde_json::to_vec(&StoredSource::new(source, folder))
+    for (source, digest) in sources.iter().zip(digests) {
+        let mut stored = StoredSource::new(source, folder);
+        stored.digest = digest;
+        let mut line = serde_json::to_vec(&stored)
             .map_err(|error| StorageError::io("sources", std::io::Error::other(error)))?;
         line.push(b'\n');
         file.append(&line)?;

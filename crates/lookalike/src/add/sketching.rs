@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use lookalike_core::recipe::{Recipe, SketchKind};
@@ -98,14 +98,18 @@ pub(crate) fn sketch_all(
     let (to_workers, work) = channel::<(u64, usize, Work)>();
     let work = Mutex::new(work);
     let (to_collector, done) = channel();
+    let first = Arc::<OnceLock<Sketcher>>::default();
     thread::scope(|scope| {
         let gate = &gate;
         // However this ends, nobody waits for ever.
         let _open = OpenAtEnd(gate);
         scope.spawn(move || read_all(reading, from, gate, &to_workers));
         for _ in 0..reading.threads.get() {
-            let (work, to_collector) = (&work, to_collector.clone());
-            scope.spawn(move || sketch_batches(reading, recent, work, &to_collector));
+            let (work, to_collector, first) = (&work, to_collector.clone(), Arc::clone(&first));
+            scope.spawn(move || {
+                let worker = Worker::new(reading, recent, first);
+                sketch_batches(reading, worker, work, &to_collector);
+            });
         }
         drop(to_collector);
         let mut waiting = BTreeMap::new();
@@ -248,11 +252,10 @@ type Done = (u64, usize, u64, Result<Piece, StorageError>);
 
 fn sketch_batches(
     reading: &Reading<'_>,
-    recent: &Recent,
+    mut worker: Worker<'_>,
     work: &Mutex<Receiver<(u64, usize, Work)>>,
     to_collector: &Sender<Done>,
 ) {
-    let mut worker = Worker::new(reading, recent);
     loop {
         let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((number, source, work)) = next else {
@@ -310,13 +313,18 @@ pub(crate) struct Worker<'a> {
     contents: &'a Contents,
     way: Way,
     recipe: &'a Recipe,
-    /// Made when something is to be sketched.
+    /// Made when something is to be sketched, like that of whoever came first.
     sketcher: Option<Sketcher>,
+    first: Arc<OnceLock<Sketcher>>,
     keeps_text: bool,
 }
 
 impl<'a> Worker<'a> {
-    fn new(reading: &Reading<'a>, recent: &'a Recent) -> Worker<'a> {
+    fn new(
+        reading: &Reading<'a>,
+        recent: &'a Recent,
+        first: Arc<OnceLock<Sketcher>>,
+    ) -> Worker<'a> {
         Worker {
             options: reading.options,
             recent,
@@ -324,6 +332,7 @@ impl<'a> Worker<'a> {
             way: Way::new(reading.options),
             recipe: reading.recipe,
             sketcher: None,
+            first,
             keeps_text: reading.keeps_text,
         }
     }
@@ -342,6 +351,7 @@ impl<'a> Worker<'a> {
             way: Way::new(options),
             recipe,
             sketcher: None,
+            first: Arc::default(),
             keeps_text: false,
         }
     }
@@ -417,9 +427,10 @@ impl<'a> Worker<'a> {
     ) -> Result<Known, Unusable> {
         let document = record.document(self.options)?;
         document.check(self.recipe)?;
-        let sketcher = self
-            .sketcher
-            .get_or_insert_with(|| Sketcher::new(self.recipe));
+        let sketcher = self.sketcher.get_or_insert_with(|| {
+            let first = self.first.get_or_init(|| Sketcher::new(self.recipe));
+            first.another()
+        });
         let sketch = document.sketch(sketcher);
         if sketch.tokens() == 0 {
             return Err(Unusable::NoTokens);

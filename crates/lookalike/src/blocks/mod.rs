@@ -21,6 +21,9 @@
 //! fast; its own checksum is of the 16 bytes before it. It keeps this shape in every
 //! version, so that an older program can name the version it does not know.
 //!
+//! An empty stream has no file: its [`FileEntry`] says all there is, and to write, sync and
+//! open it costs nothing.
+//!
 //! What a file should be is said by its [`FileEntry`], which the manifest keeps: length,
 //! kind, id, and one checksum over all block checksums. Opening compares header and
 //! length, each read checks the blocks it touches, [`verify()`] reads every byte.
@@ -186,16 +189,22 @@ impl FileSum {
     }
 }
 
-/// Blocks that hold the header and so many bytes of the stream; `None` past 2^64.
+/// Blocks that hold the header and so many bytes of the stream; `None` past 2^64. For no
+/// bytes there is no file.
 fn blocks_of(payload_len: u64) -> Option<u64> {
+    if payload_len == 0 {
+        return Some(0);
+    }
     let with_header = payload_len.checked_add(HEADER_LEN as u64)?;
     Some(with_header.div_ceil(PAYLOAD_LEN as u64))
 }
 
 /// Bytes on disk for so many bytes of the stream; `None` past 2^64.
 fn file_len_of(payload_len: u64) -> Option<u64> {
-    let around = blocks_of(payload_len)? * TRAILER_LEN as u64 + HEADER_LEN as u64;
-    payload_len.checked_add(around)
+    match blocks_of(payload_len)? {
+        0 => Some(0),
+        blocks => payload_len.checked_add(blocks * TRAILER_LEN as u64 + HEADER_LEN as u64),
+    }
 }
 
 /// Where a block starts in the file. No overflow for a block of a file that was opened.

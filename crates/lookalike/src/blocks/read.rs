@@ -47,6 +47,22 @@ struct LastBlock {
     bytes: Vec<u8>,
 }
 
+/// In place of the file of an empty stream.
+struct NoFile;
+
+impl ReadAt for NoFile {
+    fn len(&self) -> u64 {
+        0
+    }
+
+    fn read_at(&self, _: u64, buffer: &mut [u8]) -> io::Result<()> {
+        match buffer {
+            [] => Ok(()),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
 thread_local! {
     static LAST_BLOCK: RefCell<LastBlock> = const {
         RefCell::new(LastBlock { holds: None, bytes: Vec::new() })
@@ -73,11 +89,17 @@ impl BlockReader {
         entry: &FileEntry,
         open: impl FnOnce(&str) -> io::Result<Box<dyn ReadAt>>,
     ) -> Result<BlockReader, StorageError> {
-        static SERIAL: AtomicU64 = AtomicU64::new(0);
         let io = |error| StorageError::io(&entry.name, error);
         if file_len_of(entry.payload_len) != Some(entry.file_len) {
             let what = "the two lengths that the manifest gives for it do not fit";
             return Err(StorageError::damaged(&entry.name, what, None));
+        }
+        if entry.payload_len == 0 {
+            if entry.checksum != FileSum::new(entry.id).0 {
+                let what = "the manifest gives no length and a checksum for it";
+                return Err(StorageError::damaged(&entry.name, what, None));
+            }
+            return Ok(BlockReader::of(entry, Box::new(NoFile), None));
         }
         let file = open(&entry.name).map_err(io)?;
         let what = match file.len() {
@@ -96,14 +118,24 @@ impl BlockReader {
             .mapped()
             .is_some_and(|map| map.len() as u64 == entry.file_len);
         let words = is_whole.then(|| entry.file_len.div_ceil(64 * BLOCK_LEN as u64));
-        Ok(BlockReader {
+        let checked = words.map(|words| (0..words).map(|_| AtomicU64::new(0)).collect());
+        Ok(BlockReader::of(entry, file, checked))
+    }
+
+    fn of(
+        entry: &FileEntry,
+        file: Box<dyn ReadAt>,
+        checked: Option<Box<[AtomicU64]>>,
+    ) -> BlockReader {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        BlockReader {
             shared: Arc::new(Shared {
-                checked: words.map(|words| (0..words).map(|_| AtomicU64::new(0)).collect()),
                 file,
                 entry: entry.clone(),
                 serial: SERIAL.fetch_add(1, Ordering::Relaxed),
+                checked,
             }),
-        })
+        }
     }
 
     /// What the manifest knows of it.

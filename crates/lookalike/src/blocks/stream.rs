@@ -35,7 +35,10 @@ impl BlockStream {
 
     /// The whole stream, and the header before it.
     pub(super) fn with_header(reader: BlockReader, blocks: usize) -> BlockStream {
-        let end = reader.len() + HEADER_LEN as u64;
+        let end = match reader.len() {
+            0 => 0,
+            len => len + HEADER_LEN as u64,
+        };
         BlockStream::of_payloads(reader, 0..end, blocks)
     }
 

@@ -139,8 +139,9 @@ impl BlockWriter {
         if self.state == State::Failed {
             return Err(self.failed_before());
         }
-        // The position counts what is in the block, so it stays there.
-        if !self.block.is_empty() {
+        // The position counts what is in the block, so it stays there. Without a byte of the
+        // stream there is no file.
+        if !self.block.is_empty() && self.position() > 0 {
             let len = self.block.len();
             self.put_block()?;
             self.block.truncate(len);

@@ -284,10 +284,11 @@ impl<'a> Truth<'a> {
     pub(crate) fn read(&self, docs: &[u32]) -> Result<ReadSets, StorageError> {
         let tasks = tasks(self.collection, docs)?;
         let mut sets = HashMap::new();
+        let sketcher = Sketcher::new(self.recipe);
         parallel::in_order(
             self.threads,
             tasks.len(),
-            || (Sketcher::new(self.recipe), SpreadSort::default()),
+            || (sketcher.another(), SpreadSort::default()),
             |(sketcher, sort), i| read_again(&tasks[i], sketcher, sort),
             |_, found| {
                 go_on(&**self.collection.storage())?;

@@ -46,8 +46,8 @@ pub mod texts;
 
 pub mod raw;
 
-pub(crate) use open::postings_of;
 pub use open::{Collection, Pairs};
+pub(crate) use open::{postings_of, sketches_of};
 
 #[cfg(test)]
 mod crash_tests;

@@ -145,11 +145,14 @@ impl Collection {
 
     /// Its recipe; one with a secret needs it.
     pub fn recipe(&self, key: Option<&Key>) -> Result<Recipe, RecipeFault> {
-        let recipe = self.state().recipe.recipe(key)?;
-        if recipe.id() == self.manifest.recipe_id() {
-            return Ok(recipe);
-        }
-        Err(RecipeFault::Damaged)
+        recipe_of(&self.manifest, key)
+    }
+
+    /// The recipe of the collection in a folder, of which only the manifest is read; `None`
+    /// where there is none, or none that can be read.
+    pub fn recipe_in(folder: &Path, key: Option<&Key>) -> Option<Result<Recipe, RecipeFault>> {
+        let manifest = manifest::latest::<State>(&Disk::new(folder)).ok()?;
+        Some(recipe_of(&manifest, key))
     }
 
     /// Which fingerprints its sketches keep.
@@ -223,15 +226,7 @@ impl Collection {
 
     /// The sources of a sweep as they are stored.
     pub fn stored_sources(&self, sweep: usize) -> Result<Vec<StoredSource>, StorageError> {
-        let name = file_name("sources", self.state().sweeps[sweep].generation);
-        let bytes = BlockReader::open(&*self.storage, self.manifest.file(&name)?)?.read_all()?;
-        let wrong = |_| StorageError::damaged(&name, "a line makes no sense", None);
-        let lines = bytes
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty());
-        lines
-            .map(|line| serde_json::from_slice(line).map_err(wrong))
-            .collect()
+        self.segments[sweep].stored_sources()
     }
 
     /// The sources of a sweep, to be read again.
@@ -337,13 +332,7 @@ impl Collection {
 
     /// The sketches of all documents.
     pub fn sketches(&self) -> Result<Sketches, StorageError> {
-        let open = |sweep: &Sweep| {
-            let file = |what| self.manifest.file(&sweep.file_name(what));
-            let (heads, samples) = (file("heads")?, file("sketches")?);
-            SketchFile::open(&*self.storage, sweep.base, heads, samples)
-        };
-        let files: Result<_, StorageError> = self.state().sweeps.iter().map(open).collect();
-        Ok(Sketches::new(files?))
+        sketches_of(&*self.storage, &self.manifest)
     }
 
     /// The postings of each sweep.
@@ -449,6 +438,27 @@ impl Collection {
             file("quality")?,
         )
     }
+}
+
+fn recipe_of(manifest: &Manifest<State>, key: Option<&Key>) -> Result<Recipe, RecipeFault> {
+    let recipe = manifest.state.recipe.recipe(key)?;
+    if recipe.id() == manifest.recipe_id() {
+        return Ok(recipe);
+    }
+    Err(RecipeFault::Damaged)
+}
+
+/// The sketches of all documents of a generation.
+pub(crate) fn sketches_of(
+    storage: &dyn Storage,
+    manifest: &Manifest<State>,
+) -> Result<Sketches, StorageError> {
+    let open = |sweep: &Sweep| {
+        let file = |what| manifest.file(&sweep.file_name(what));
+        SketchFile::open(storage, sweep.base, file("heads")?, file("sketches")?)
+    };
+    let files: Result<_, StorageError> = manifest.state.sweeps.iter().map(open).collect();
+    Ok(Sketches::new(files?))
 }
 
 /// The postings of each sweep of a generation.

@@ -147,11 +147,17 @@ impl Segment {
         Ok(captures)
     }
 
+    /// A document's id and URL, one after the other.
+    pub(crate) fn string_bytes(&self, entry: &Entry) -> Result<Vec<u8>, StorageError> {
+        let mut bytes = vec![0; (entry.id_len as usize).saturating_add(entry.url_len as usize)];
+        self.strings.read_at(entry.strings, &mut bytes)?;
+        Ok(bytes)
+    }
+
     /// A document's id and URL.
     pub fn strings(&self, entry: &Entry) -> Result<(Option<String>, Option<String>), StorageError> {
         use super::entry::Flag;
-        let mut bytes = vec![0; (entry.id_len as usize).saturating_add(entry.url_len as usize)];
-        self.strings.read_at(entry.strings, &mut bytes)?;
+        let bytes = self.string_bytes(entry)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (id, url) = bytes.split_at(entry.id_len as usize);
         Ok((
@@ -188,6 +194,18 @@ impl Segment {
         source.ok_or_else(wrong)
     }
 
+    /// All of its sources, as they are written down.
+    pub(crate) fn stored_sources(&self) -> Result<Vec<StoredSource>, StorageError> {
+        let name = &self.sources.entry().name;
+        let wrong = |_| StorageError::damaged(name, "a line makes no sense", None);
+        let bytes = self.sources.read_all()?;
+        let lines = bytes.split(|byte| *byte == b'\n');
+        lines
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).map_err(wrong))
+            .collect()
+    }
+
     fn find_lines(&self) -> Result<Vec<u64>, StorageError> {
         let mut stream = self.sources.stream(0..self.sources.len(), 8)?;
         let (mut lines, mut seen, mut begin) = (vec![0], 0, 0);
@@ -216,9 +234,17 @@ pub struct StoredSource {
     path_bytes: Option<String>,
     kind: String,
     len: u64,
+    /// BLAKE3 of all its bytes, in hexadecimal: of packed files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) digest: Option<String>,
 }
 
 impl StoredSource {
+    /// Whether a source has the kind and the length of this one.
+    pub(crate) fn is_like(&self, source: &Source) -> bool {
+        self.kind == source.kind.name() && self.len == source.len
+    }
+
     /// What is written down of a source, for a collection in `folder`.
     pub(crate) fn new(source: &Source, folder: &Path) -> StoredSource {
         let path = if source.path.is_absolute() || !source.kind.is_file() {
@@ -240,6 +266,7 @@ impl StoredSource {
             path_bytes: path.to_str().is_none().then(hex),
             kind: source.kind.name().to_owned(),
             len: source.len,
+            digest: None,
         }
     }
 

@@ -101,6 +101,8 @@ fn link_all(from: &Path, manifest: &Manifest<State>, to: &Path) -> Result<(), St
     let mut names: Vec<String> = manifest
         .files()
         .iter()
+        // A stream without a byte has no file.
+        .filter(|file| file.file_len > 0)
         .map(|file| file.name.clone())
         .collect();
     // The newest manifest comes last: with it, the folder is a collection.

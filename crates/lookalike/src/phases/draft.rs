@@ -16,6 +16,7 @@ use super::Garbled;
 use super::join::{GroupSizes, NO_DOCUMENT};
 use super::sketch::{Notes, entries};
 use super::verify::Wanted;
+use crate::add::again::digest;
 use crate::add::captures::Captures;
 use crate::add::intake::{Collector, Intake, Taken};
 use crate::add::names::{self, Target, What};
@@ -192,9 +193,11 @@ impl Draft {
             segment::write_lookups(&files, &LOOKUPS, documents, 0, options.memory / 4)?;
         take_over(&mut self.counts, &written.counts);
         self.counts.versions = segment::versions(&files, &new_files[1], &[])?;
+        let sources = &self.inputs.sources;
         new_files.push(segment::write_sources(
             &files,
-            &self.inputs.sources,
+            sources,
+            sources.iter().map(digest).collect(),
             &self.folder,
         )?);
         new_files.extend(written.files);

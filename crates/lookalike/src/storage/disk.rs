@@ -111,18 +111,9 @@ impl Storage for Disk {
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn Append>> {
-        let place = self.place(name)?;
-        match fs::remove_file(&place) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let file = File::options()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(place)?;
         Ok(Box::new(Written {
-            file,
+            place: self.place(name)?,
+            file: None,
             is_lasting: self.is_lasting,
         }))
     }
@@ -167,20 +158,41 @@ impl Storage for Disk {
 }
 
 struct Written {
-    file: File,
+    place: PathBuf,
+    /// From the first byte on.
+    file: Option<File>,
     is_lasting: bool,
 }
 
 impl Append for Written {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(create_anew(&self.place)?),
+        };
+        file.write_all(bytes)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        if self.is_lasting {
-            self.file.sync_all()?;
+        match &self.file {
+            Some(file) if self.is_lasting => file.sync_all(),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+}
+
+/// A new file, in place of whatever has its name.
+fn create_anew(place: &Path) -> io::Result<File> {
+    let create = || {
+        let mut options = File::options();
+        options.write(true).create_new(true).mode(0o600).open(place)
+    };
+    match create() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(place)?;
+            create()
+        }
+        other => other,
     }
 }
 
@@ -249,7 +261,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let disk = Disk::make(&folder.path().join("new/deep")).unwrap();
-        disk.create("a").unwrap();
+        disk.create("a").unwrap().append(b"a").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(disk.folder()), 0o700);
         assert_eq!(mode(&disk.folder().join("a")), 0o600);

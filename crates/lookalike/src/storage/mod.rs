@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Nothing is ever rewritten in place, so a crash can lose what was not synced and
-//! nothing else. [`disk`] is the real thing; its twin for tests, `sim`, keeps files in
-//! memory and fails, tears and forgets on demand.
+//! nothing else. [`disk`] is the real thing, `held` some room in memory before it; its twin
+//! for tests, `sim`, keeps files in memory and fails, tears and forgets on demand.
 
 use std::fmt;
 use std::io;
@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 pub mod disk;
 mod error;
+pub(crate) mod held;
 mod map;
 #[doc(hidden)]
 pub mod sim;
@@ -24,8 +25,8 @@ pub use error::{Damage, Fault, StorageError};
 
 /// A folder of files.
 pub trait Storage: fmt::Debug + Send + Sync {
-    /// Starts a new file. One of that name is removed first, never overwritten: whoever
-    /// has it open keeps what it was.
+    /// Starts a new file, which is there from its first byte on. One of that name is removed
+    /// then, never overwritten: whoever has it open keeps what it was.
     fn create(&self, name: &str) -> io::Result<Box<dyn Append>>;
     /// Opens a file for reading.
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadAt>>;

@@ -329,14 +329,11 @@ impl Contents {
 
 impl Storage for SimFs {
     fn create(&self, name: &str) -> io::Result<Box<dyn Append>> {
-        let mut state = self.operation(Needs::Room)?;
-        let file = state.files.len();
-        state.files.push(Contents::default());
-        state.change(Change::Name(name.to_owned(), file));
-        drop(state);
+        drop(self.operation(Needs::Room)?);
         Ok(Box::new(Writing {
             disk: self.clone(),
-            file,
+            name: name.to_owned(),
+            file: None,
         }))
     }
 
@@ -381,22 +378,35 @@ impl Storage for SimFs {
 
 struct Writing {
     disk: SimFs,
-    file: usize,
+    name: String,
+    /// From the first byte on.
+    file: Option<usize>,
+}
+
+impl Writing {
+    fn put(&mut self, state: &mut State, bytes: &[u8]) {
+        let file = *self.file.get_or_insert_with(|| {
+            let file = state.files.len();
+            state.files.push(Contents::default());
+            state.change(Change::Name(self.name.clone(), file));
+            file
+        });
+        state.files[file].bytes.extend_from_slice(bytes);
+    }
 }
 
 impl Append for Writing {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self.disk.operation(Needs::Room) {
+        let disk = self.disk.clone();
+        match disk.operation(Needs::Room) {
             Ok(mut state) => {
-                state.files[self.file].bytes.extend_from_slice(bytes);
+                self.put(&mut state, bytes);
                 Ok(())
             }
             Err(error) => {
                 // Half of it was written before the disk was full.
                 if error.kind() == io::ErrorKind::StorageFull {
-                    let mut state = self.disk.lock();
-                    let half = &bytes[..bytes.len() / 2];
-                    state.files[self.file].bytes.extend_from_slice(half);
+                    self.put(&mut disk.lock(), &bytes[..bytes.len() / 2]);
                 }
                 Err(error)
             }
@@ -404,16 +414,20 @@ impl Append for Writing {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        match self.disk.operation(Needs::Room) {
+        let operation = self.disk.operation(Needs::Room);
+        let Some(file) = self.file else {
+            return operation.map(drop);
+        };
+        match operation {
             Ok(mut state) => {
-                let file = &mut state.files[self.file];
+                let file = &mut state.files[file];
                 if file.sync == Sync::Works {
                     file.durable = file.bytes.len();
                 }
                 Ok(())
             }
             Err(error) => {
-                self.disk.lock().files[self.file].sync = Sync::Lies;
+                self.disk.lock().files[file].sync = Sync::Lies;
                 Err(error)
             }
         }
