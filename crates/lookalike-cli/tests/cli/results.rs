@@ -1,5 +1,7 @@
 //! Lists of results: `collapse`, `search`; addresses of one page: `crumbs`.
 
+use std::fmt::Write;
+
 use crate::{Folder, assert_snapshot};
 use serde_json::{Value, json};
 
@@ -199,7 +201,7 @@ fn drawn(seed: u64, words: usize) -> String {
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        text.push_str(&format!("w{} ", state >> 48));
+        let _ = write!(text, "w{} ", state >> 48);
     }
     text
 }
@@ -212,7 +214,8 @@ fn two_prices_of_a_long_page_are_two_pages() {
         for currency in ["usd", "eur"] {
             let url = format!("http://shop.example/item/{item}?currency={currency}");
             let text = format!("{}{currency}{item}", drawn(item, 40_000));
-            lines += &format!("{}\n", serde_json::json!({ "url": url, "text": text }));
+            let row = serde_json::json!({ "url": url, "text": text });
+            let _ = writeln!(lines, "{row}");
         }
     }
     let folder = Folder::with(&[("in.jsonl", lines.as_bytes())]);
