@@ -288,7 +288,7 @@ pub fn judge_drift(figures: &mut Figures, corpora: &Path) -> Result<()> {
         let Some(now) = newer.get(url) else {
             continue;
         };
-        let baseline = Baseline::new(url, before, Markup::None, &recipe);
+        let baseline = Baseline::new(url, before, Markup::None, &recipe)?;
         let copy = Words::of_text(now, &recipe);
         let got = baseline.compare(&copy, Around::Counted);
         let judged = Judged::of(before, now, &got);
@@ -396,7 +396,8 @@ fn in_collection(
     let all = old
         .iter()
         .map(|(url, text)| Baseline::new(url, text, Markup::None, finder.recipe()));
-    let baselines = Baselines::new(all.collect(), finder.recipe(), DriftOptions::default());
+    let all = all.collect::<Result<Vec<_>, _>>()?;
+    let baselines = Baselines::new(all, finder.recipe(), DriftOptions::default());
     let seconds = clock::now();
     let found = of_collection(&finder, &baselines)?;
     let seconds = (clock::now() - seconds) as f64 / 1e9;
@@ -449,7 +450,7 @@ fn templates(figures: &mut Figures, spdx: &Path, newer: &BTreeMap<String, String
         let Some(text) = newer.get(&format!("https://spdx.org/licenses/{id}")) else {
             continue;
         };
-        let baseline = Baseline::new(id, field(&row, "template")?, Markup::Spdx, &recipe);
+        let baseline = Baseline::new(id, field(&row, "template")?, Markup::Spdx, &recipe)?;
         let got = baseline.compare(&Words::of_text(text, &recipe), Around::Counted);
         all += 1;
         verbatim += usize::from(got.status == Status::Verbatim);

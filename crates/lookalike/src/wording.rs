@@ -79,9 +79,14 @@ impl Words {
         }
     }
 
+    /// The text of some words.
+    pub(crate) fn part(&self, tokens: &Range<usize>) -> &str {
+        self.text.get(self.range(tokens)).unwrap_or_default()
+    }
+
     /// Some words as they stand, white space between them as one space.
     pub fn shown(&self, tokens: &Range<usize>) -> String {
-        let text = self.text.get(self.range(tokens)).unwrap_or_default();
+        let text = self.part(tokens);
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
@@ -100,7 +105,10 @@ impl Words {
             .unwrap_or_default()
             .char_indices();
         let marks = marks.rev().take_while(is_mark).take(MARKS);
-        let starts: Vec<usize> = marks.map(|(at, _)| from + at).collect();
+        let mut starts: Vec<usize> = marks.map(|(at, _)| from + at).collect();
+        // And all that stands before them.
+        let all = self.text.get(from..start).unwrap_or_default();
+        starts.push(start - all.trim_start().len());
         let marks = self.text.get(end..to).unwrap_or_default().char_indices();
         let marks = marks.take_while(is_mark).take(MARKS);
         let ends: Vec<usize> = marks.map(|(at, c)| end + at + c.len_utf8()).collect();
@@ -109,6 +117,15 @@ impl Words {
             let ends = std::iter::once(end).chain(ends.clone());
             ends.filter_map(move |end| self.text.get(start..end))
         })
+    }
+
+    /// What stands between a word and the one before it.
+    pub(crate) fn before(&self, token: usize) -> &str {
+        let before = token.checked_sub(1).and_then(|i| self.places.get(i));
+        let from = before.map_or(0, |place| place.end);
+        let to = self.places.get(token);
+        let to = to.map_or(self.text.len(), |place| place.start);
+        self.text.get(from..to).unwrap_or_default()
     }
 
     /// The canonical bytes of some tokens, each with a NUL behind it.
@@ -172,8 +189,9 @@ impl Edit {
         }
     }
 
-    /// How many words it is about, of both texts.
+    /// How many words it is about, of both texts; at least one.
     pub fn cost(&self) -> usize {
-        self.change.a.len() + self.change.b.len()
+        // A variable that is gone is no token of either.
+        (self.change.a.len() + self.change.b.len()).max(1)
     }
 }

@@ -112,6 +112,8 @@ struct Tally {
     excerpt: usize,
     read: usize,
     rejected: usize,
+    /// Without words: empty or binary.
+    skipped: usize,
 }
 
 impl Tally {
@@ -153,12 +155,16 @@ impl DriftArgs {
                 verbatim,
                 altered,
                 excerpt,
+                skipped,
                 ..
             } = tally;
-            note(
-                global,
-                &format!("{verbatim} verbatim, {altered} altered, {excerpt} excerpts"),
-            );
+            let excerpts = text::counted(excerpt, "excerpt");
+            let skipped = match skipped {
+                0 => String::new(),
+                some => format!("; {some} skipped (empty or binary)"),
+            };
+            let told = format!("{verbatim} verbatim, {altered} altered, {excerpts}{skipped}");
+            note(global, &told);
             if verbatim + altered + excerpt == 0 {
                 note(global, "no copy was found");
             }
@@ -201,14 +207,13 @@ impl DriftArgs {
         for source in &inputs.sources {
             let read = each_record(source, &reading, &mut |record| match record {
                 Ok((name, record)) => match record.document(&reading) {
-                    Ok(document) => {
-                        let baseline = Baseline::new(&name, &document.text(), markup, recipe);
-                        if baseline.words().is_empty() {
+                    Ok(document) => match Baseline::new(&name, &document.text(), markup, recipe) {
+                        Ok(baseline) if baseline.words().is_empty() => {
                             faults.push(format!("`{name}` has no words"));
-                        } else {
-                            all.push(baseline);
                         }
-                    }
+                        Ok(baseline) => all.push(baseline),
+                        Err(why) => faults.push(format!("`{name}`: {why}")),
+                    },
                     Err(why) => faults.push(format!("`{name}`: {why}")),
                 },
                 Err(refused) => faults.push(format!("`{}`: {refused}", source.name)),
@@ -256,6 +261,7 @@ impl DriftArgs {
         let found = of_collection(&finder, &baselines).map_err(damaged)?;
         let mut tally = Tally::default();
         let mut out = text::stdout();
+        let mut is_read = true;
         for copy in &found.copies {
             tally.count(copy.drifted.status);
             let named = Named::of(finder.collection(), copy.doc).map_err(damaged)?;
@@ -266,9 +272,9 @@ impl DriftArgs {
                 drifted: &copy.drifted,
                 named: Some((&named, copy)),
             };
-            self.write(&mut out, &line, global)?;
+            self.write(&mut out, &line, global, &mut is_read)?;
         }
-        out.flush()?;
+        flush(&mut out, is_read)?;
         tally.rejected = found.lost.len();
         if !found.lost.is_empty() {
             let lost = text::counted(found.lost.len(), "document");
@@ -289,6 +295,7 @@ impl DriftArgs {
         let mut tally = Tally::default();
         let mut out = text::stdout();
         let mut written = Ok(());
+        let mut is_read = true;
         let reject = |name: &str, why: &str, tally: &mut Tally| {
             tally.rejected += 1;
             note(global, &format!("`{name}` is left out: {why}"));
@@ -306,7 +313,8 @@ impl DriftArgs {
                 Ok((name, record)) => {
                     tally.read += 1;
                     let Ok(document) = record.document(&reading) else {
-                        return; // empty or binary: no copy of a text
+                        tally.skipped += 1;
+                        return;
                     };
                     let found = baselines.judge(&document, &[&name], &mut sketcher);
                     let Some((which, drifted)) = found else {
@@ -320,11 +328,11 @@ impl DriftArgs {
                         named: None,
                     };
                     if written.is_ok() {
-                        written = self.write(&mut out, &line, global);
+                        written = self.write(&mut out, &line, global, &mut is_read);
                     }
                 }
                 Err(refused) if refused.is_rejected => refusals.push(refused.to_string()),
-                Err(_) => {}
+                Err(_) => tally.skipped += 1,
             });
             std::mem::replace(&mut written, Ok(()))?;
             refusals.extend(read.err());
@@ -339,7 +347,7 @@ impl DriftArgs {
                 }
             }
         }
-        out.flush()?;
+        flush(&mut out, is_read)?;
         if tally.read == 0 {
             return Err(Failure {
                 exit: Exit::NothingUsable,
@@ -351,16 +359,37 @@ impl DriftArgs {
         Ok(tally)
     }
 
-    fn write(&self, out: &mut impl Write, line: &Line<'_>, global: Global) -> Result<(), Stop> {
-        if self.drifted && line.drifted.status == Status::Verbatim {
+    /// Tells of a copy. Where nobody reads any more (`| head`) the rest is judged all the
+    /// same: the exit status is an answer too.
+    fn write(
+        &self,
+        out: &mut impl Write,
+        line: &Line<'_>,
+        global: Global,
+        is_read: &mut bool,
+    ) -> Result<(), Stop> {
+        if !*is_read || self.drifted && line.drifted.status == Status::Verbatim {
             return Ok(());
         }
-        if global.json {
-            writeln!(out, "{}", line.json())?;
+        let written = if global.json {
+            writeln!(out, "{}", line.json())
         } else {
-            line.tell(out)?;
+            line.tell(out)
+        };
+        match written.map_err(Stop::from) {
+            Err(Stop::PipeClosed) => *is_read = false,
+            other => other?,
         }
         Ok(())
+    }
+}
+
+/// Writes what is left, if anybody reads it.
+fn flush(out: &mut impl Write, is_read: bool) -> Result<(), Stop> {
+    match out.flush().map_err(Stop::from) {
+        Err(Stop::PipeClosed) => Ok(()),
+        other if is_read => other,
+        _ => Ok(()),
     }
 }
 

@@ -22,11 +22,13 @@ mod baseline;
 
 mod collection;
 
+mod layout;
+
 mod template;
 
 pub use baseline::Baseline;
 pub use collection::{DriftedCopy, Found, of_collection};
-pub use template::{FILLING, Markup};
+pub use template::{BadVariable, FILLING, Markup};
 
 use hashbrown::HashMap;
 use lookalike_core::recipe::Recipe;
@@ -122,43 +124,67 @@ impl Default for DriftOptions {
 }
 
 /// How many baselines a document is held against word by word.
-const NEAREST: usize = 4;
+const NEAREST: usize = 16;
 
 /// Baselines, ready to be compared with.
 #[derive(Debug)]
 pub struct Baselines {
     all: Vec<Baseline>,
-    /// How many different fingerprints each has.
+    /// How many different fingerprints of each must be there.
     sizes: Vec<usize>,
-    /// Who has a fingerprint.
-    owners: HashMap<u64, Vec<u32>>,
+    /// Who has which fingerprints, for each width of shingles that is needed.
+    layers: Vec<Layer>,
     /// Who goes by a name.
     names: HashMap<String, Vec<usize>>,
     recipe: Recipe,
     options: DriftOptions,
 }
 
+/// Fingerprints of shingles of one width.
+#[derive(Debug)]
+struct Layer {
+    recipe: Recipe,
+    /// Who has a fingerprint, and whether it may be left out.
+    owners: HashMap<u64, Vec<(u32, bool)>>,
+}
+
 impl Baselines {
     /// Takes baselines, in their order.
     pub fn new(all: Vec<Baseline>, recipe: &Recipe, options: DriftOptions) -> Baselines {
-        let mut sketcher = Sketcher::new(recipe);
-        let mut owners: HashMap<u64, Vec<u32>> = HashMap::new();
+        let mut layers: Vec<(Layer, Sketcher)> = Vec::new();
         let mut names: HashMap<String, Vec<usize>> = HashMap::new();
         for (place, baseline) in all.iter().enumerate() {
             names.entry_ref(baseline.name()).or_default().push(place);
         }
         let mut sizes = Vec::with_capacity(all.len());
         for (number, baseline) in (0_u32..).zip(&all) {
-            let set = set_of(&baseline.document(), &mut sketcher);
-            sizes.push(set.len());
-            for fingerprint in set {
-                owners.entry(fingerprint).or_default().push(number);
+            let width = baseline.width();
+            let known = layers
+                .iter()
+                .position(|(layer, _)| layer.recipe.width == width);
+            let place = known.unwrap_or_else(|| {
+                let recipe = Recipe {
+                    width,
+                    ..recipe.clone()
+                };
+                let sketcher = Sketcher::new(&recipe);
+                let owners = HashMap::new();
+                layers.push((Layer { recipe, owners }, sketcher));
+                layers.len() - 1
+            });
+            let (layer, sketcher) = &mut layers[place];
+            let own = baseline.fingerprints(sketcher);
+            let due = own.iter().filter(|(_, is_optional)| !is_optional).count();
+            sizes.push(due);
+            for (fingerprint, is_optional) in own {
+                let owners = layer.owners.entry(fingerprint).or_default();
+                owners.push((number, is_optional));
             }
         }
         Baselines {
             all,
             sizes,
-            owners,
+            layers: layers.into_iter().map(|(layer, _)| layer).collect(),
             names,
             recipe: recipe.clone(),
             options,
@@ -199,29 +225,58 @@ impl Baselines {
             return None;
         }
         let words = Words::of(document, &self.recipe);
-        let judged = near.into_iter().map(|i| {
+        let mut judged = Vec::with_capacity(near.len());
+        for i in near {
             let drifted = self.all[i].compare(&words, around);
-            (i, drifted)
-        });
-        judged.min_by_key(|(i, drifted)| (drifted.cost(), *i))
+            let is_all = drifted.status == Status::Verbatim && drifted.around == 0;
+            judged.push((i, drifted));
+            if is_all {
+                break; // nothing is nearer
+            }
+        }
+        judged.into_iter().min_by_key(|(i, drifted)| {
+            let is_other = drifted.status != Status::Verbatim;
+            (is_other, drifted.cost(), drifted.around, *i)
+        })
     }
 
     /// The baselines that a document has enough of, the likeliest ones.
     fn near(&self, document: &Document<'_>, sketcher: &mut Sketcher) -> Vec<usize> {
-        let mut common = vec![0_usize; self.all.len()];
-        for fingerprint in set_of(document, sketcher) {
-            for &owner in self.owners.get(&fingerprint).into_iter().flatten() {
-                common[owner as usize] += 1;
+        // Of each, how many fingerprints are there: of all, and of those that must be.
+        let mut common = vec![(0_usize, 0_usize); self.all.len()];
+        for layer in &self.layers {
+            let own = if layer.recipe.width == self.recipe.width {
+                set_of(document, sketcher)
+            } else {
+                set_of(document, &mut Sketcher::new(&layer.recipe))
+            };
+            for fingerprint in own {
+                let owners = layer.owners.get(&fingerprint);
+                for &(owner, is_optional) in owners.into_iter().flatten() {
+                    let (all, due) = &mut common[owner as usize];
+                    *all += 1;
+                    *due += usize::from(!is_optional);
+                }
             }
         }
-        let share = |i: usize| common[i] as f64 / self.sizes[i].max(1) as f64;
-        let mut near: Vec<usize> = (0..self.all.len())
-            .filter(|&i| common[i] > 0 && share(i) >= self.options.least)
-            .collect();
-        // Of two that are there as a whole, the longer says more.
+        let share = |i: usize| common[i].1 as f64 / self.sizes[i].max(1) as f64;
+        // Shingles are lost at the holes of a template; words are what counts.
+        let held = |i: usize| {
+            let (all, due) = common[i];
+            share(i) * self.all[i].due() as f64 + (all - due) as f64
+        };
+        let is_copy = |i: &usize| common[*i].1 > 0 && share(*i) >= self.options.least;
+        let mut near: Vec<usize> = (0..self.all.len()).filter(is_copy).collect();
+        // Of two that are there as a whole, the longer says more: one that is a small part
+        // of another is not what the document is a copy of.
+        let most = near.iter().map(|&i| held(i)).fold(0.0, f64::max);
+        near.retain(|&i| 2.0 * held(i) >= most);
+        // What is verbatim lacks nothing; of the others few lack little and have much.
         near.sort_by(|&x, &y| {
-            let order = common[y].cmp(&common[x]);
-            order.then(share(y).total_cmp(&share(x))).then(x.cmp(&y))
+            let missing = |i: usize| self.sizes[i] - common[i].1;
+            let score = |i: usize| missing(i) as f64 - held(i);
+            let order = (missing(x) > 0).cmp(&(missing(y) > 0));
+            order.then(score(x).total_cmp(&score(y))).then(x.cmp(&y))
         });
         near.truncate(NEAREST);
         near
@@ -231,6 +286,27 @@ impl Baselines {
 impl Baseline {
     fn document(&self) -> Document<'_> {
         Document::of_text(self.words().text())
+    }
+
+    /// The fingerprints between what may vary, each once, and whether they may be left out.
+    fn fingerprints(&self, sketcher: &mut Sketcher) -> Vec<(u64, bool)> {
+        if !self.is_template() {
+            let own = set_of(&self.document(), sketcher).into_iter();
+            return own.map(|fingerprint| (fingerprint, false)).collect();
+        }
+        let mut all = Vec::new();
+        let mut some = Vec::new();
+        let width = self.width().get();
+        let stretches = self.stretches().into_iter();
+        for (stretch, is_optional) in stretches.filter(|(stretch, _)| stretch.len() >= width) {
+            let text = self.words().part(&stretch);
+            Document::of_text(text).fingerprints(sketcher, &mut some);
+            all.extend(some.drain(..).map(|fingerprint| (fingerprint, is_optional)));
+        }
+        // One that must be there may also stand in a part that need not.
+        all.sort_unstable();
+        all.dedup_by_key(|(fingerprint, _)| *fingerprint);
+        all
     }
 }
 

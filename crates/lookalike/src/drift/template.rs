@@ -41,16 +41,12 @@ pub enum Markup {
 /// A place where words may stand that the baseline does not have.
 #[derive(Clone, Debug)]
 pub(super) struct Hole {
-    /// Where in the plain text.
-    pub(super) at: usize,
     /// What it is called.
     pub(super) name: String,
     /// What stands there in the original.
     pub(super) original: String,
     /// What may stand there.
     pub(super) filling: Filling,
-    /// The same as it was written, where it is a pattern that can be used.
-    pub(super) pattern: Option<String>,
 }
 
 /// What may stand in a hole.
@@ -58,8 +54,31 @@ pub(super) struct Hole {
 pub(super) enum Filling {
     /// A few words.
     Few,
-    /// What matches; without a pattern that can be used, anything.
-    Like(Option<Regex>),
+    /// So many characters, from the least to the most: `.{0,20}`.
+    Long(usize, usize),
+    /// What matches.
+    Like(Regex),
+}
+
+/// What stands between words of a template.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Mark {
+    /// A hole, by its number.
+    Hole(usize),
+    /// A part that may be left out begins, by its number.
+    Open(usize),
+    /// It ends.
+    Close(usize),
+}
+
+/// A variable that cannot be used.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the variable `{name}` has a pattern that cannot be used: {why}")]
+pub struct BadVariable {
+    /// What it is called.
+    pub name: String,
+    /// What is wrong.
+    pub why: String,
 }
 
 /// A text without its markup.
@@ -69,10 +88,12 @@ pub(super) struct Plain {
     pub(super) holes: Vec<Hole>,
     /// What may be left out, in bytes of the text; outer ones first.
     pub(super) optional: Vec<Range<usize>>,
+    /// Where holes stand and these begin and end, in order, by places in the text.
+    pub(super) marks: Vec<(usize, Mark)>,
 }
 
 /// Takes a template apart.
-pub(super) fn plain(template: &str, markup: Markup) -> Plain {
+pub(super) fn plain(template: &str, markup: Markup) -> Result<Plain, BadVariable> {
     let mut out = Plain::default();
     let mut open: Vec<usize> = Vec::new();
     let mut rest = template;
@@ -85,23 +106,24 @@ pub(super) fn plain(template: &str, markup: Markup) -> Plain {
         } else if let Some(after) = tag(rest, "<<beginOptional") {
             // Numbered when it ends; the place is kept for its order.
             open.push(out.optional.len());
+            let mark = Mark::Open(out.optional.len());
+            out.marks.push((out.text.len(), mark));
             out.optional.push(out.text.len()..usize::MAX);
             rest = after;
         } else if let Some(after) = tag(rest, "<<endOptional") {
             if let Some(which) = open.pop() {
                 out.optional[which].end = out.text.len();
+                out.marks.push((out.text.len(), Mark::Close(which)));
             }
             rest = after;
         } else if let Some((hole, after)) = variable(rest) {
-            out.hole(hole);
+            out.hole(hole?);
             rest = after;
         } else if let Some((name, after)) = name(rest).filter(|_| markup == Markup::Names) {
             let hole = Hole {
-                at: 0,
                 name: name.to_owned(),
                 original: rest[..rest.len() - after.len()].to_owned(),
                 filling: Filling::Few,
-                pattern: None,
             };
             out.hole(hole);
             rest = after;
@@ -111,8 +133,10 @@ pub(super) fn plain(template: &str, markup: Markup) -> Plain {
     }
     out.text.push_str(rest);
     // What was not closed was no markup: it stays.
-    out.optional.retain(|range| range.end != usize::MAX);
-    out
+    let is_closed = |which: usize| out.optional[which].end != usize::MAX;
+    out.marks
+        .retain(|(_, mark)| !matches!(mark, Mark::Open(which) if !is_closed(*which)));
+    Ok(out)
 }
 
 /// One character more is text.
@@ -126,8 +150,9 @@ impl Plain {
     fn hole(&mut self, hole: Hole) {
         // Words on both sides of it are two.
         self.text.push(' ');
-        let at = self.text.len();
-        self.holes.push(Hole { at, ..hole });
+        let mark = Mark::Hole(self.holes.len());
+        self.marks.push((self.text.len(), mark));
+        self.holes.push(hole);
         self.text.push(' ');
     }
 }
@@ -143,19 +168,21 @@ fn tag<'t>(text: &'t str, begin: &str) -> Option<&'t str> {
 }
 
 /// A variable of SPDX at the front of a text, and what is behind it.
-fn variable(text: &str) -> Option<(Hole, &str)> {
+fn variable(text: &str) -> Option<(Result<Hole, BadVariable>, &str)> {
     let mut rest = text.strip_prefix("<<var")?;
     let (mut name, mut original, mut pattern) = ("", "", None);
     loop {
         if let Some(after) = rest.strip_prefix(">>") {
-            let regex = pattern.and_then(whole);
-            let hole = Hole {
-                at: 0,
+            // Without a pattern anything may stand there.
+            let hole = filling(pattern.unwrap_or(".*")).map(|filling| Hole {
                 name: name.to_owned(),
                 original: original.to_owned(),
-                pattern: pattern.filter(|_| regex.is_some()).map(str::to_owned),
-                filling: Filling::Like(regex),
-            };
+                filling,
+            });
+            let hole = hole.map_err(|why| BadVariable {
+                name: name.to_owned(),
+                why: why.to_string().replace('\n', " "),
+            });
             return Some((hole, after));
         }
         let (key, after) = rest.strip_prefix(';')?.split_once('=')?;
@@ -187,30 +214,32 @@ fn value_of(text: &str) -> Option<(&str, &str)> {
     Some((&quoted[..end], &quoted[end + 1..]))
 }
 
-/// A pattern for all of a text, if it is one.
-fn whole(pattern: &str) -> Option<Regex> {
-    RegexBuilder::new(&format!("^(?:{pattern})$"))
+/// What a pattern lets stand in a hole.
+fn filling(pattern: &str) -> Result<Filling, regex::Error> {
+    if let Some((least, most)) = lengths(pattern) {
+        return Ok(Filling::Long(least, most));
+    }
+    let built = RegexBuilder::new(&format!("^(?:{pattern})$"))
         .case_insensitive(true)
         .dot_matches_new_line(true)
         .size_limit(PATTERN_SIZE)
-        .build()
-        .ok()
+        .build();
+    built.map(Filling::Like)
 }
 
-/// A pattern for what stands in several holes in a row, a group for each: marks may stand
-/// between. `None` if one of them has no pattern.
-pub(super) fn row(holes: &[&Hole]) -> Option<Regex> {
-    let mut pattern = String::new();
-    for (i, hole) in holes.iter().enumerate() {
-        let between = if i == 0 { "" } else { r"[\s\p{P}]*" };
-        pattern.extend([between, "(?P<", &group(i), ">", hole.pattern.as_ref()?, ")"]);
+/// How many of any characters a pattern asks for, if it asks for nothing else: most do, and
+/// to count is faster than to match.
+fn lengths(pattern: &str) -> Option<(usize, usize)> {
+    match pattern.strip_prefix('.')? {
+        "*" => Some((0, usize::MAX)),
+        "+" => Some((1, usize::MAX)),
+        some => {
+            let some = some.strip_prefix('{')?.strip_suffix('}')?;
+            let (least, most) = some.split_once(',')?;
+            let both = (least.parse().ok()?, most.parse().ok()?);
+            (both.0 <= both.1).then_some(both)
+        }
     }
-    whole(&pattern)
-}
-
-/// What the group of a hole in a row is called.
-pub(super) fn group(hole: usize) -> String {
-    format!("hole{hole}")
 }
 
 /// A name in brackets at the front of a text, and what is behind it.
@@ -239,7 +268,7 @@ mod tests {
     fn spdx_markup_is_taken_apart() {
         let template = r#"<<beginOptional>>MIT License<<endOptional>> <<var;name="copyright";original="Copyright (c) "X"; <year>";match=".{0,5000}">>
 Permission <<beginOptional;name="a">>is <<beginOptional>>hereby<<endOptional>><<endOptional>> granted a << b"#;
-        let plain = plain(template, Markup::Spdx);
+        let plain = plain(template, Markup::Spdx).expect("patterns");
         assert_eq!(
             plain.text.split_whitespace().collect::<Vec<_>>().join(" "),
             "MIT License Permission is hereby granted a << b"
@@ -256,31 +285,36 @@ Permission <<beginOptional;name="a">>is <<beginOptional>>hereby<<endOptional>><<
     }
 
     #[test]
-    fn holes_in_a_row_share_what_stands_there() {
-        let template = r#"<<var;name="bullet";match=".{0,5}">> <<var;name="who";match="no one|(every|any) one">>"#;
-        let plain = plain(template, Markup::Spdx);
-        let row = row(&plain.holes.iter().collect::<Vec<_>>()).expect("a pattern");
-        let found = row.captures("(3) any one").expect("it fits");
-        assert_eq!((&found["hole0"], &found["hole1"]), ("(3) ", "any one"));
-        assert!(!row.is_match("(3) some one"));
+    fn a_pattern_that_cannot_be_used_is_told() {
+        let bad = r#"a <<var;name="fee";original="10";match="[0-9+">> b"#;
+        let told = plain(bad, Markup::Spdx).expect_err("not a pattern");
+        assert_eq!(told.name, "fee");
+        assert!(told.why.contains("unclosed"), "{}", told.why);
+        assert_eq!(plain(bad, Markup::None).expect("text").text, bad);
     }
 
     #[test]
     fn names_in_brackets_are_holes_where_that_is_asked_for() {
         let text = "Copyright [yyyy] {name of owner} <b> [1] if a[ then\n] <>";
-        let found = plain(text, Markup::Names);
+        let found = plain(text, Markup::Names).expect("patterns");
         let names: Vec<&str> = found.holes.iter().map(|hole| &*hole.name).collect();
         assert_eq!(names, ["yyyy", "name of owner", "b", "1"]);
-        assert_eq!(plain(text, Markup::Spdx).text, text);
-        assert_eq!(plain("<<var;x", Markup::Names).text, "<<var;x");
+        assert_eq!(plain(text, Markup::Spdx).expect("patterns").text, text);
+        assert_eq!(
+            plain("<<var;x", Markup::Names).expect("patterns").text,
+            "<<var;x"
+        );
     }
 
     proptest! {
         #[test]
         fn any_text_is_taken(text in "(<<|>>|var|;name=\"|\"|beginOptional|endOptional|\\[|x| ){0,12}") {
-            let plain = plain(&text, Markup::Names);
-            for range in plain.optional {
-                prop_assert!(plain.text.get(range).is_some());
+            let plain = plain(&text, Markup::Names).expect("no patterns");
+            for (place, mark) in plain.marks {
+                prop_assert!(plain.text.get(place..).is_some());
+                if let Mark::Open(which) = mark {
+                    prop_assert!(plain.text.get(plain.optional[which].clone()).is_some());
+                }
             }
         }
     }

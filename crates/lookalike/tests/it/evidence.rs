@@ -58,7 +58,7 @@ fn drift_tells_exactly_the_words_that_were_changed() {
     let text = include_str!("../../../../LICENSE-APACHE");
     let recipe = Recipe::default();
     let own: Vec<&str> = text.split_whitespace().collect();
-    let baseline = Baseline::new("apache", text, Markup::None, &recipe);
+    let baseline = Baseline::new("apache", text, Markup::None, &recipe).expect("no pattern");
     for seed in 0..24 {
         let mut draw = Draw::new(seed);
         let mut copy: Vec<String> = own.iter().map(|word| (*word).to_owned()).collect();
