@@ -132,3 +132,57 @@ fn find_tells_passages() {
         ],
     );
 }
+
+#[test]
+fn drift_has_its_status_whoever_reads() {
+    let copy = NOTICE.replace("any purpose", "no purpose");
+    let bad = "The fee is <<var;name=\"fee\";original=\"10\";match=\"(((\">> dollars";
+    let folder = Folder::with(&[
+        ("notice.txt", NOTICE.as_bytes()),
+        ("bad.txt", bad.as_bytes()),
+        ("in/copy.txt", copy.as_bytes()),
+        ("in/empty.txt", b""),
+    ]);
+    let mut command = folder.command("drift --baseline notice.txt in --shingle 4");
+    let mut child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(said.contains("1 altered"), "{said}");
+    let refused = folder.run("drift --baseline bad.txt in");
+    assert_eq!(refused.status, Some(4), "{refused}");
+    assert!(refused.stderr.contains("the variable `fee`"), "{refused}");
+}
+
+#[test]
+fn of_many_templates_the_one_that_fits_counts() {
+    // Each has another word in the place of the variable, and more of the words.
+    let holders = ["Good, not Evil", "Evil, not Good", "Study", "Trade", "Play"];
+    let mut rows = String::new();
+    for holder in holders {
+        let text = format!("{NOTICE} It shall be used for {holder}. So say the authors of it.");
+        let row = serde_json::json!({ "id": holder, "text": text });
+        let _ = writeln!(rows, "{row}");
+    }
+    let own = NOTICE.replacen(
+        "this text",
+        "<<var;name=\"it\";original=\"it\";match=\".+\">>",
+        1,
+    );
+    let own = own.replace("by anybody", "<<beginOptional>>by anybody<<endOptional>>");
+    let _ = writeln!(rows, "{}", serde_json::json!({ "id": "own", "text": own }));
+    let copy = NOTICE.replace("this text", "the work of some years");
+    let folder = Folder::with(&[
+        ("baselines.jsonl", rows.as_bytes()),
+        ("copy.txt", copy.as_bytes()),
+    ]);
+    let ran = folder.run("drift --baseline baselines.jsonl copy.txt --json --shingle 5");
+    assert_eq!(ran.status, Some(0), "{ran}");
+    assert!(ran.stdout.contains("\"baseline\":\"own\""), "{ran}");
+    assert!(ran.stdout.contains("\"verbatim\""), "{ran}");
+}
