@@ -987,11 +987,25 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
             one.add_argument(f"--{option}", type=int)
         for option in ("text", "id", "url", "date"):
             one.add_argument(f"--{option}-field", dest=option, metavar="FIELD")
+        one.add_argument(
+            "--memory", type=_bytes, metavar="BYTES",
+            help="the driver's own, as in 512M or 4G; a quarter of its machine otherwise",
+        )
         one.add_argument("--labelled", action="store_true", default=None)
         one.add_argument("--keep-case", action="store_true", default=None)
         one.add_argument("--key-file", help="a secret recipe; every executor is told it")
         one.add_argument("--quiet", "-q", action="store_true")
     return parser.parse_args(argv)
+
+
+def _bytes(text: str) -> int:
+    """A number of bytes, as the command line has it."""
+    units = {"K": 10, "M": 20, "G": 30, "T": 40}
+    unit = text[-1:].upper()
+    number = text[:-1] if unit in units else text
+    if not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of bytes, as in 512M or 4G")
+    return int(number) << units.get(unit, 0)
 
 
 def main(argv: list[str] | None = None) -> int:
