@@ -77,6 +77,11 @@ TASK = 64 << 20
 FLUSH = 32 << 20
 #: Bytes of numbers that go to every executor instead of into a shuffle.
 BROADCAST = 128 << 20
+#: Our rows hold megabytes each: Spark would gather thousands of them in one place.
+BATCHES = {
+    "spark.sql.parquet.columnarReaderBatchSize": "4",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(TASK),
+}
 #: Documents that are read again in one go, where it is possible to jump to them.
 AGAIN = 4096
 
@@ -529,6 +534,10 @@ class Job:
 
     def run(self, collection: str) -> dict[str, Any]:
         """All phases, into a new collection on this machine."""
+        with _settings(self.spark, BATCHES):
+            return self._run(collection)
+
+    def _run(self, collection: str) -> dict[str, Any]:
         # First, so that a collection in the way is told before any work.
         draft = engine.Draft(collection, self.sources, self.left_out, **self.options)
         self.sketch()
@@ -541,6 +550,22 @@ class Job:
         # Processor time of the engine's functions in the executors.
         report["engine_seconds"] = round(self.clock.value, 3)
         return report
+
+
+@contextmanager
+def _settings(spark: SparkSession, wanted: dict[str, str]) -> Iterator[None]:
+    """A session with other settings for a while."""
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
 
 
 def _name(same: str) -> str:
