@@ -337,7 +337,7 @@ def many(tmp_path_factory):
         session.stop()
     folder = tmp_path_factory.mktemp("many")
     count = int(os.environ.get("SPARK_DOCUMENTS", "10000"))
-    lines = [json.dumps({"id": f"n{i}", "text": text}) + "\n" for i, text in enumerate(generated(count))]
+    lines = [json.dumps({"id": f"n{i}", "text": text}) + "\n" for i, text in enumerate(generated(count, lengths=(20, 40, 120, 400)))]
     inputs = shards(folder / "in", lines, 16)
     run("add", folder / "engine", inputs, "-q")
     for name in TABLES:
