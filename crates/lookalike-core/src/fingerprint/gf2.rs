@@ -106,30 +106,58 @@ fn reduce(mut a: u128, low: u64) -> u64 {
 /// common with `P`.
 fn is_irreducible(low: u64) -> bool {
     // An even number of terms, `x^64` among them: x + 1 is a factor. Half of all
-    // candidates end here.
-    if low.count_ones() % 2 == 1 {
+    // candidates end here, and of the others nine in ten by another small factor.
+    if low.count_ones() % 2 == 1 || (4..=6).any(|degree| has_factor_of_degree(degree, low)) {
         return false;
     }
-    let mut power = 2_u64;
-    let mut half = 0;
-    for i in 1..=64 {
-        power = reduce(square(power), low);
-        // `x^(2^i) - x` is the product of all irreducible polynomials whose degree divides
-        // `i`. Of the candidates that are left nine in ten have a factor of degree up to
-        // seven and end here, after some of the 64 squares.
-        if (4..=7).contains(&i) && has_factor(low, power) {
-            return false;
-        }
-        if i == 32 {
-            half = power;
-        }
-    }
-    power == 2 && !has_factor(low, half)
+    let squares = Squares::new(low);
+    let square_times = |power, times| (0..times).fold(power, |power, _| squares.of(power));
+    let half = square_times(2, 32);
+    square_times(half, 32) == 2 && gcd(1 << 64 | u128::from(low), u128::from(half ^ 2)) == 1
 }
 
-/// Whether `x^64 + low` has a factor in common with `power - x`.
-fn has_factor(low: u64, power: u64) -> bool {
-    gcd(1 << 64 | u128::from(low), u128::from(power ^ 2)) != 1
+/// Whether `x^64 + low` has an irreducible factor whose degree divides `degree`, which is 6
+/// at most: `x^(2^degree) - x` is the product of all of them.
+fn has_factor_of_degree(degree: u32, low: u64) -> bool {
+    // Modulo that product `x^e` is `x^(e - (2^degree - 1))`: the coefficients but the first
+    // are cut into pieces of that length and added up.
+    let period = (1 << degree) - 1;
+    let mut rest = 1 << 63 | low >> 1;
+    let mut folded = 0;
+    while rest != 0 {
+        folded ^= rest & ((1 << period) - 1);
+        rest >>= period;
+    }
+    let remainder = u128::from(folded) << 1 | u128::from(low & 1);
+    gcd(1 << (period + 1) | 2, remainder) != 1
+}
+
+/// Squares modulo `x^64 + low`. A square has every other coefficient only, and those from
+/// `x^64` on are looked up: the square of a sum is the sum of the squares.
+struct Squares {
+    /// `x^64`, `x^66` and so on, reduced.
+    upper: [u64; 32],
+}
+
+impl Squares {
+    fn new(low: u64) -> Squares {
+        let times_x = |a: u64| a << 1 ^ if a >> 63 == 1 { low } else { 0 };
+        let mut upper = [low; 32];
+        for i in 1..upper.len() {
+            upper[i] = times_x(times_x(upper[i - 1]));
+        }
+        Squares { upper }
+    }
+
+    fn of(&self, a: u64) -> u64 {
+        let mut sum = low_word(square(a & 0xffff_ffff));
+        let mut high = a >> 32;
+        while high != 0 {
+            sum ^= self.upper[high.trailing_zeros() as usize];
+            high &= high - 1;
+        }
+        sum
+    }
 }
 
 /// The product of a polynomial with itself: its coefficients, every other place empty.
@@ -194,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_for_small_factors_first_changes_no_answer() {
+    fn small_factors_are_found_and_squares_reduced_as_by_definition() {
         let mut state = 3_u64;
         for _ in 0..4096 {
             state = state
@@ -202,6 +230,13 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             let low = state ^ state >> 29;
             assert_eq!(square(low), multiply(low, low));
+            let modulus = state | 1;
+            assert_eq!(Squares::new(modulus).of(low), reduce(square(low), modulus));
+            for degree in 4..=6 {
+                let power = (0..degree).fold(2, |power, _| reduce(square(power), modulus));
+                let common = gcd(1 << 64 | u128::from(modulus), u128::from(power ^ 2));
+                assert_eq!(has_factor_of_degree(degree, modulus), common != 1);
+            }
             assert_eq!(
                 is_irreducible(low | 1),
                 is_irreducible_by_definition(low | 1)

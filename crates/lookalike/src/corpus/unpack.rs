@@ -26,6 +26,9 @@ const STEP: usize = 128 << 10;
 /// A record is rarely larger than this once packed.
 const KEEP: usize = 4 << 20;
 
+/// Bytes read first after a jump: most records of a WARC have fewer once packed.
+const JUMP: usize = 16 << 10;
+
 /// How many bytes are looked at to tell what a stream holds.
 const PEEK: usize = 16 << 10;
 
@@ -72,6 +75,8 @@ pub(crate) struct Input {
     base: u64,
     /// From where bytes are kept though used up.
     mark: Option<u64>,
+    /// Bytes to be read next.
+    step: usize,
     has_ended: bool,
 }
 
@@ -83,8 +88,20 @@ impl Input {
             start: 0,
             base: offset,
             mark: None,
+            step: STEP,
             has_ended: false,
         }
+    }
+
+    /// Goes on elsewhere, where little may be wanted.
+    fn jump(&mut self, reader: Box<dyn Read + Send>, offset: u64) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        *self = Input {
+            buffer,
+            step: JUMP,
+            ..Input::new(reader, offset)
+        };
     }
 
     /// What is there and not used up.
@@ -121,8 +138,9 @@ impl Input {
             self.start -= kept;
             self.base += kept as u64;
         }
-        let read = read_up_to(&mut *self.reader, &mut self.buffer, STEP)?;
-        self.has_ended = read < STEP;
+        let read = read_up_to(&mut *self.reader, &mut self.buffer, self.step)?;
+        self.has_ended = read < self.step;
+        self.step = STEP;
         Ok(read > 0)
     }
 
@@ -222,7 +240,7 @@ impl Unpacked {
     pub(crate) fn seek(&mut self, path: &Path, offset: u64) -> io::Result<()> {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(offset))?;
-        self.input = Input::new(Box::new(file), offset);
+        self.input.jump(Box::new(file), offset);
         self.is_inside = false;
         self.ahead = None;
         self.member = offset;
