@@ -283,7 +283,7 @@ fn is_taken_over(disk: &SimFs, inputs: &Inputs, options: &AddOptions) -> bool {
 }
 
 #[test]
-fn that_packed_files_are_those_of_the_last_sweep_does_not_show() {
+fn that_files_are_those_of_the_last_sweep_does_not_show() {
     let folder = tempfile::tempdir().unwrap();
     let (html, text) = ("Content-Type: text/html", "Content-Type: text/plain");
     let words = words(3, 60).join(" ");
@@ -298,9 +298,10 @@ fn that_packed_files_are_those_of_the_last_sweep_does_not_show() {
     let pages: Vec<u8> = pages.iter().flat_map(|page| gzip(page)).collect();
     let dated = r#"{"id":"7","url":"u","date":"2020-02-03","text":"a b c"}"#;
     let lines = documents(3).concat() + dated + "\n" + &dated.replace("2020", "2021") + "\n";
-    let paths = ["1.warc.gz", "2.jsonl.gz"].map(|name| folder.path().join(name));
+    let paths = ["1.warc.gz", "2.jsonl.gz", "3.jsonl"].map(|name| folder.path().join(name));
     fs::write(&paths[0], &pages).unwrap();
     fs::write(&paths[1], gzip(lines.as_bytes())).unwrap();
+    fs::write(&paths[2], line("plain", "a b c d e")).unwrap();
     let options = AddOptions {
         keep_text: false,
         ..options(2, 1 << 20)
@@ -326,11 +327,38 @@ fn that_packed_files_are_those_of_the_last_sweep_does_not_show() {
         assert_same(known, forgotten);
         assert_eq!(counts, expected);
     }
+    // Files of other names have the same documents, unless one goes by its place.
+    let copies = ["4.warc.gz", "5.jsonl.gz", "6.jsonl"].map(|name| folder.path().join(name));
+    for (path, copy) in paths.iter().zip(&copies) {
+        fs::copy(path, copy).unwrap();
+    }
+    let copies = Inputs::expand(&copies, &options.reading);
+    assert!(is_taken_over(&disk, &copies, &options));
+    let again = |forgets| {
+        let disk = SimFs::new();
+        add_to(&disk, &inputs, &options, &mut |_| {}).unwrap();
+        FORGETS.set(forgets);
+        add_to(&disk, &copies, &options, &mut |_| {}).unwrap();
+        FORGETS.set(false);
+        contents(&disk)
+    };
+    assert_same(&again(false), &again(true));
+    let nameless = folder.path().join("nameless.jsonl.gz");
+    let renamed = folder.path().join("renamed.jsonl.gz");
+    for path in [&nameless, &renamed] {
+        fs::write(path, gzip(br#"{"text":"a b c d e f g h i j k l"}"#)).unwrap();
+    }
+    let nameless = Inputs::expand(&[nameless], &options.reading);
+    let renamed = Inputs::expand(&[renamed], &options.reading);
+    let places = SimFs::new();
+    add_to(&places, &nameless, &options, &mut |_| {}).unwrap();
+    assert!(is_taken_over(&places, &nameless, &options));
+    assert!(!is_taken_over(&places, &renamed, &options));
     // Read in another way, in another order, or with another byte it is another sweep.
     let mut other = options.clone();
     other.reading.text_field = "body".to_owned();
     assert!(!is_taken_over(&disk, &inputs, &other));
-    let turned = [&paths[1], &paths[0]];
+    let turned = [&paths[1], &paths[0], &paths[2]];
     let turned = Inputs::expand(&turned, &options.reading);
     assert!(!is_taken_over(&disk, &turned, &options));
     let mut changed = pages.clone();

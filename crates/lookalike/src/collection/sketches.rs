@@ -7,8 +7,11 @@
 //! ```
 //!
 //! Where all documents are gone through, the heads are held in memory, 4 bytes a document,
-//! and lead to the samples; these are read when they are asked for, or all at once where
-//! they fit the budget. [`SketchPlaces`] holds nothing and finds one sketch by the places.
+//! and lead to the samples; these are read when they are asked for, from memory where all of
+//! them fit the budget: loaded, or mapped where a small sweep asks for few.
+//! [`SketchPlaces`] holds nothing and finds one sketch by the places.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::blocks::{BlockReader, FileEntry};
 use crate::collection::entry::SketchHead;
@@ -120,6 +123,20 @@ fn count_above(counts: &mut Above, sample: u64, level: u32) {
     }
 }
 
+/// Counts as one number, which is that of counts nobody made where all are as large as can
+/// be: those are made again each time.
+fn packed(counts: Above) -> u64 {
+    let [a, b, c, d] = counts.map(u64::from);
+    a | b << 16 | c << 32 | d << 48
+}
+
+fn unpacked(counts: u64) -> Above {
+    [0, 16, 32, 48].map(|shift| (counts >> shift & 0xffff) as u16)
+}
+
+/// Of a document whose samples nobody counted.
+const UNCOUNTED: u64 = u64::MAX;
+
 /// How many samples a sketch has at a level, if that is known.
 #[inline]
 pub(crate) fn samples_at(head: SketchHead, above: Option<&Above>, level: u32) -> Option<usize> {
@@ -176,7 +193,7 @@ struct Counting<'a> {
     /// Samples of it that are still to come.
     left: usize,
     counts: Above,
-    above: Vec<Above>,
+    above: Vec<AtomicU64>,
 }
 
 impl Counting<'_> {
@@ -188,7 +205,7 @@ impl Counting<'_> {
                 };
                 (self.left, self.level) = (head.samples(), head.level());
                 if self.left == 0 {
-                    self.above.push(Above::default());
+                    self.above.push(AtomicU64::default());
                 }
             }
             let (of_doc, rest) = samples.split_at(self.left.min(samples.len()));
@@ -197,7 +214,8 @@ impl Counting<'_> {
             }
             self.left -= of_doc.len();
             if self.left == 0 {
-                self.above.push(std::mem::take(&mut self.counts));
+                let counts = packed(std::mem::take(&mut self.counts));
+                self.above.push(AtomicU64::new(counts));
             }
             samples = rest;
         }
@@ -211,8 +229,11 @@ pub struct Sketches {
     segments: Vec<SketchFile>,
     /// Of all documents.
     heads: Vec<SketchHead>,
-    /// How many samples each document has at the levels above its own.
-    above: Vec<Above>,
+    /// How many samples each document has at the levels above its own, as far as that was
+    /// counted.
+    above: Vec<AtomicU64>,
+    /// Whether few samples will be asked for, and are not read before.
+    is_mapped: bool,
 }
 
 impl Sketches {
@@ -230,6 +251,7 @@ impl Sketches {
             segments,
             heads,
             above: Vec::new(),
+            is_mapped: false,
         }
     }
 
@@ -238,10 +260,27 @@ impl Sketches {
         u32::try_from(self.heads.len()).unwrap_or(u32::MAX)
     }
 
+    /// Bytes of all samples.
+    fn byte_len(&self) -> u64 {
+        self.segments.iter().map(|file| file.samples.len()).sum()
+    }
+
+    /// Has all samples at hand if they take no more bytes than this, without reading more of
+    /// them than will be asked for.
+    pub fn map_if_small(&mut self, storage: &dyn Storage, most: u64) -> Result<(), StorageError> {
+        if self.byte_len() > most {
+            return Ok(());
+        }
+        for file in &mut self.segments {
+            file.samples = BlockReader::open_mapped(storage, file.samples.entry())?;
+        }
+        self.is_mapped = true;
+        Ok(())
+    }
+
     /// Reads all samples into memory if they take no more bytes than this.
     pub fn load_if_small(&mut self, most: u64) -> Result<(), StorageError> {
-        let all: u64 = self.segments.iter().map(|file| file.samples.len()).sum();
-        if all > most {
+        if self.byte_len() > most {
             return Ok(());
         }
         for file in &mut self.segments {
@@ -255,9 +294,14 @@ impl Sketches {
         Ok(())
     }
 
-    /// Counts the samples of every document at the levels above its own, in one pass:
-    /// 8 bytes a document.
+    /// Counts the samples of documents at the levels above their own, 8 bytes a document:
+    /// of each when it is asked for, where few are, else of all of them in one pass.
     pub fn count_levels(&mut self) -> Result<(), StorageError> {
+        if self.is_mapped {
+            let uncounted = self.heads.iter().map(|_| AtomicU64::new(UNCOUNTED));
+            self.above = uncounted.collect();
+            return Ok(());
+        }
         let mut counting = Counting {
             heads: self.heads.iter(),
             level: 0,
@@ -276,16 +320,31 @@ impl Sketches {
             }
         }
         let mut above = counting.above;
-        above.resize(self.heads.len(), Above::default());
+        above.resize_with(self.heads.len(), AtomicU64::default);
         self.above = above;
         Ok(())
     }
 
-    /// How many samples a document has at a level, if that is known without reading them.
+    /// How many samples a document has at a level, if that is known or quickly counted.
     #[inline]
     pub fn samples_at(&self, doc: u32, level: u32) -> Option<usize> {
-        let doc = doc as usize;
-        samples_at(self.heads[doc], self.above.get(doc), level)
+        let head = self.heads[doc as usize];
+        if level == head.level() {
+            return Some(head.samples());
+        }
+        let counts = self.above.get(doc as usize)?;
+        let known = match counts.load(Ordering::Relaxed) {
+            UNCOUNTED => {
+                // Whoever cannot read them now is told so when they are needed.
+                let mut buffer = Vec::new();
+                let samples = self.samples(doc, &mut buffer).ok()?;
+                let known = packed(above(samples, head.level()));
+                counts.store(known, Ordering::Relaxed);
+                known
+            }
+            known => known,
+        };
+        samples_at(head, Some(&unpacked(known)), level)
     }
 
     /// How large a document's sketch is; nothing for a copy.

@@ -16,7 +16,7 @@ use super::Garbled;
 use super::join::{GroupSizes, NO_DOCUMENT};
 use super::sketch::{Notes, entries};
 use super::verify::Wanted;
-use crate::add::again::digest;
+use crate::add::again::digests;
 use crate::add::captures::Captures;
 use crate::add::intake::{Collector, Intake, Taken};
 use crate::add::names::{self, Target, What};
@@ -197,7 +197,7 @@ impl Draft {
         new_files.push(segment::write_sources(
             &files,
             sources,
-            sources.iter().map(digest).collect(),
+            digests(sources, intake.entries),
             &self.folder,
         )?);
         new_files.extend(written.files);
