@@ -258,7 +258,7 @@ impl<'a, S: Heads> Judge<'a, S> {
                     _ => Basis::Level(u8::try_from(level).unwrap_or(64)),
                 };
                 let (common, of_a, of_b) = if let (Some(of_a), Some(of_b)) = (of_a, of_b) {
-                    let common = met + to_u32(Overlap::of_sorted(mine, theirs).common);
+                    let common = met + to_u32(self.common.shared(self.doc, other));
                     if self.judging.is_hopeless(common, of_a, of_b) {
                         return Ok(());
                     }
@@ -293,7 +293,7 @@ impl<'a, S: Heads> Judge<'a, S> {
             SketchKind::Perm { samples, .. } => Pair {
                 a: self.doc,
                 b: other,
-                common: met + to_u32(Overlap::of_sorted(mine, theirs).common),
+                common: met + to_u32(self.common.shared(self.doc, other)),
                 of_a: to_u32(samples),
                 of_b: 0,
                 basis: Basis::Resemblance,
