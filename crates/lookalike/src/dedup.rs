@@ -121,6 +121,9 @@ pub struct Deduped {
     pub skipped: std::collections::BTreeMap<String, u64>,
     /// Records that were rejected, by reason.
     pub rejected: std::collections::BTreeMap<String, u64>,
+    /// The rejected records as lines of JSON, those of an interrupted try too. Inputs that
+    /// could not be read at all are in [`Inputs::refused`].
+    pub rejects: Vec<u8>,
     /// Clusters of two and more documents, those of the other collection too.
     pub clusters: u64,
     /// The policy, in words.
@@ -382,8 +385,10 @@ fn run(
         watch.event(event);
     })?;
     let collection = Collection::open(work)?;
-    conclude(inputs, options, report.counts, &collection, &stored, base)
-        .with(|job, deduped| job.run(outputs, &rejected_at, watch, deduped))
+    let mut deduped = conclude(inputs, options, report.counts, &collection, &stored, base)
+        .with(|job, deduped| job.run(outputs, &rejected_at, watch, deduped))?;
+    deduped.rejects = report.rejects;
+    Ok(deduped)
 }
 
 /// Adds the inputs to what is in the folder for the work.

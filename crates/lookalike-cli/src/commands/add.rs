@@ -149,18 +149,10 @@ impl AddArgs {
         let seconds = progress.finish();
         if let Some(path) = &self.rejects {
             // What was rejected before an interruption is known to the report alone.
-            let mut all = Vec::new();
-            let named = inputs
-                .refused
-                .iter()
-                .filter(|(_, refused)| refused.is_rejected);
-            for (input, refused) in named {
-                all.extend_from_slice(reject_line(input, refused).as_bytes());
-            }
-            match &added {
-                Ok(report) => all.extend_from_slice(&report.rejects),
-                Err(_) => all = seen,
-            }
+            let all = match &added {
+                Ok(report) => reject_lines(&inputs, &report.rejects),
+                Err(_) => seen,
+            };
             file::write(path, &all)?;
         }
         let report = match added {
@@ -274,6 +266,17 @@ impl AddArgs {
             .collect();
         Ok(Stop::Failure(Failure::nothing(&named.join(", "), counts)))
     }
+}
+
+/// All that was rejected, as `--rejects` lists it: inputs as a whole, then records.
+pub(crate) fn reject_lines(inputs: &Inputs, records: &[u8]) -> Vec<u8> {
+    let named = inputs.refused.iter();
+    let named = named.filter(|(_, refused)| refused.is_rejected);
+    let mut all: Vec<u8> = named
+        .flat_map(|(input, refused)| reject_line(input, refused).into_bytes())
+        .collect();
+    all.extend_from_slice(records);
+    all
 }
 
 /// A record that was rejected, as `--rejects` lists it.

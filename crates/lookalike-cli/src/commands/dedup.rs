@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Global, InputArgs, MachineArgs, RecipeArgs};
 use crate::collection::open;
+use crate::commands::add::{reject_line, reject_lines};
 use crate::commands::cluster::{FEW_SAMPLES, PolicyArgs};
 use crate::failure::{Exit, Failure, Stop};
 use crate::input::note;
@@ -75,6 +76,10 @@ pub(crate) struct DedupArgs {
     /// Replace files that are there already
     #[arg(long)]
     overwrite: bool,
+
+    /// List what was rejected in a file, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    rejects: Option<PathBuf>,
 
     /// Exit with 0 even when something was rejected
     #[arg(long)]
@@ -140,8 +145,10 @@ impl DedupArgs {
             );
         }
         let inputs = Inputs::expand(&self.inputs, &options.add.reading);
-        let sources = inputs.sources.iter().map(|source| source.path.as_path());
-        file::spares(self.report.as_deref(), sources, self.against.as_deref())?;
+        for output in [&self.report, &self.rejects] {
+            let sources = inputs.sources.iter().map(|source| source.path.as_path());
+            file::spares(output.as_deref(), sources, self.against.as_deref())?;
+        }
         let arguments: Vec<PathBuf> = self.inputs.iter().map(PathBuf::from).collect();
         let outputs = Outputs::plan(&inputs, &arguments, &self.output);
         let work = work_folder(
@@ -152,9 +159,18 @@ impl DedupArgs {
         let mut watcher = Watcher {
             progress: Progress::new(global),
             report: self.report.as_deref().map(Report::create).transpose()?,
+            rejects: Vec::new(),
         };
         let done = dedup(&inputs, &outputs, &work, &options, &mut watcher);
         watcher.progress.finish();
+        if let Some(path) = &self.rejects {
+            // What was rejected before an interruption is known to the answer alone.
+            let all = match &done {
+                Ok(deduped) => reject_lines(&inputs, &deduped.rejects),
+                Err(_) => watcher.rejects,
+            };
+            file::write(path, &all)?;
+        }
         let deduped = match done {
             Ok(deduped) => deduped,
             Err(error) => return Err(self.failure(error, &work).into()),
@@ -246,14 +262,22 @@ impl DedupArgs {
     }
 }
 
-/// Shows how far the work is, and writes the report.
+/// Shows how far the work is, writes the report, and notes what is rejected.
 struct Watcher {
     progress: Progress,
     report: Option<Report>,
+    /// One line each.
+    rejects: Vec<u8>,
 }
 
 impl Watch for Watcher {
     fn event(&mut self, event: Event<'_>) {
+        if let Event::Refused { input, refused } = &event
+            && refused.is_rejected
+        {
+            let line = reject_line(input, refused);
+            self.rejects.extend_from_slice(line.as_bytes());
+        }
         self.progress.event(&event);
     }
 

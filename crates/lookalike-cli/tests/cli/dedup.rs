@@ -45,6 +45,23 @@ fn ids(folder: &Folder, name: &str) -> Vec<String> {
 }
 
 #[test]
+fn what_was_rejected_is_listed() {
+    let folder = with_shards();
+    let ran = folder.run("dedup in none -o out --quiet --rejects rejects.jsonl");
+    assert_eq!(ran.status, Some(3), "{ran}");
+    let listed = folder.read("rejects.jsonl");
+    let lines = listed.lines().map(|line| {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        (line["input"].clone(), line["reason"].clone())
+    });
+    let expected = [
+        (json!("none"), json!("missing")),
+        (json!("in/one.jsonl"), json!("bad json")),
+    ];
+    assert_eq!(lines.collect::<Vec<_>>(), expected, "{listed}");
+}
+
+#[test]
 fn one_of_each_group_stays() {
     let folder = with_shards();
     for (keep, one, two) in [

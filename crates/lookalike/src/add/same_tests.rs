@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -133,6 +134,38 @@ fn order_and_sweeps_do_not_show_in_clusters() {
                 "shuffle {shuffle}, {sweeps} sweeps"
             );
         }
+    }
+}
+
+/// A large family, and one document that only its least likely member leads to: that
+/// link holds wherever in the input the member stands.
+#[test]
+fn a_weak_link_of_a_document_with_many_better_ones_is_kept() {
+    let named = |name: &str, count: usize| -> Vec<String> {
+        (0..count).map(|i| format!("{name}{i}")).collect()
+    };
+    let (core, of_family, of_outsider) = (named("c", 60), named("f", 40), named("o", 40));
+    let document = |id: &str, parts: &[&[String]]| line(id, &parts.concat().join(" "));
+    // Resemblance to the bridge is 100/142 in the family and 100/150 outside of it; between
+    // the two 60/152.
+    let mut all: Vec<String> = (0..200)
+        .map(|i| {
+            let own = named(&format!("own{i}x"), 2);
+            document(&format!("family-{i}"), &[&core, &of_family, &own])
+        })
+        .collect();
+    let own = named("other", 10);
+    all.push(document("outsider", &[&core, &of_outsider, &own]));
+    let bridge = document("bridge", &[&core, &of_family, &of_outsider]);
+    let mut options = options(2, 1 << 20);
+    options.recipe.width = NonZeroUsize::MIN;
+    for place in [0, 100, all.len()] {
+        let mut lines = all.clone();
+        lines.insert(place, bridge.clone());
+        let disk = SimFs::new();
+        add_files(&disk, &[lines], &options);
+        let sizes: Vec<usize> = clusters(&disk).iter().map(BTreeSet::len).collect();
+        assert_eq!(sizes, [202], "the bridge at {place}");
     }
 }
 

@@ -19,6 +19,8 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
+use lookalike_core::estimate::Overlap;
+
 use super::Pair;
 use super::groups::{Chunk, FIRST, Groups};
 use super::judge::{Judge, Judging};
@@ -201,10 +203,17 @@ impl Counters {
 
 /// Which common fingerprints each document has, as their numbers, increasing: 4 bytes a
 /// membership, and 4 a document. Empty when nothing is common.
+///
+/// Pages of one template have nearly all of them, and each two of these pages are asked
+/// about. There a bit for each common fingerprint is no larger than the lists, and two rows
+/// of bits are compared in a few instructions.
 #[derive(Debug, Default)]
 pub(crate) struct Common {
     starts: Vec<u32>,
     numbers: Vec<u32>,
+    /// Words of bits a document; 0 where lists are smaller.
+    words: usize,
+    bits: Vec<u64>,
 }
 
 impl Common {
@@ -225,7 +234,29 @@ impl Common {
             numbers[*place as usize] = group;
             *place += 1;
         })?;
-        Ok(Common { starts, numbers })
+        Ok(Common::new(starts, numbers))
+    }
+
+    fn new(starts: Vec<u32>, numbers: Vec<u32>) -> Common {
+        let mut common = Common {
+            starts,
+            numbers,
+            words: 0,
+            bits: Vec::new(),
+        };
+        let documents = common.starts.len() - 1;
+        let most = common.numbers.iter().max();
+        let words = most.map_or(0, |&most| most as usize / 64 + 1);
+        if words * documents * size_of::<u64>() <= common.numbers.len() * size_of::<u32>() {
+            let mut bits = vec![0; words * documents];
+            for (doc, row) in (0..).zip(bits.chunks_exact_mut(words.max(1))) {
+                for &number in common.of(doc) {
+                    row[number as usize / 64] |= 1_u64 << (number % 64);
+                }
+            }
+            (common.words, common.bits) = (words, bits);
+        }
+        common
     }
 
     /// From ⟨document, number⟩, sorted.
@@ -238,10 +269,7 @@ impl Common {
         for i in 1..starts.len() {
             starts[i] += starts[i - 1];
         }
-        Common {
-            starts,
-            numbers: pairs.iter().map(|one| one.1).collect(),
-        }
+        Common::new(starts, pairs.iter().map(|one| one.1).collect())
     }
 
     /// The common fingerprints of a document.
@@ -251,6 +279,24 @@ impl Common {
             Some(&[from, to]) => &self.numbers[from as usize..to as usize],
             _ => &[],
         }
+    }
+
+    /// How many common fingerprints two documents share.
+    #[inline]
+    pub(crate) fn shared(&self, a: u32, b: u32) -> usize {
+        if self.words == 0 {
+            return self.shared_by_lists(a, b);
+        }
+        let row = |doc: u32| {
+            let from = doc as usize * self.words;
+            self.bits.get(from..from + self.words).unwrap_or(&[])
+        };
+        let both = row(a).iter().zip(row(b));
+        both.map(|(x, y)| (x & y).count_ones() as usize).sum()
+    }
+
+    fn shared_by_lists(&self, a: u32, b: u32) -> usize {
+        Overlap::of_sorted(self.of(a), self.of(b)).common
     }
 }
 
@@ -403,5 +449,36 @@ fn add_up(
         judge.end();
         let (pairs, set_aside) = judge.take();
         keep(pairs, set_aside)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lookalike_testkit::texts::Draw;
+
+    use super::*;
+
+    /// Bits and lists say the same, whichever are smaller.
+    #[test]
+    fn bits_count_what_lists_do() {
+        let mut draw = Draw::new(11);
+        for (numbers, share, has_bits) in [(1, 50, false), (200, 80, true), (2000, 1, false)] {
+            let mut pairs = Vec::new();
+            for doc in 0..60 {
+                // Some documents have none.
+                let has_any = doc % 7 > 0;
+                pairs.extend((0..numbers).filter_map(|number| {
+                    (has_any && draw.below(100) < share).then_some((doc, number))
+                }));
+            }
+            // One has all, so that the highest number is there.
+            pairs.extend((0..numbers).map(|number| (60, number)));
+            let common = Common::of_pairs(&pairs);
+            assert_eq!(common.words > 0, has_bits, "{numbers} numbers");
+            for (a, b) in (0..63).flat_map(|a| (0..63).map(move |b| (a, b))) {
+                assert_eq!(common.shared(a, b), common.shared_by_lists(a, b), "{a} {b}");
+            }
+        }
+        assert_eq!(Common::default().shared(0, 1), 0);
     }
 }

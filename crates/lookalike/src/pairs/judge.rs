@@ -61,7 +61,13 @@ const TABLE: usize = 2048;
 
 /// Earlier documents a document is paired with: its best, and besides them the earliest,
 /// to which most others lead as well.
-const BEST: usize = 64;
+///
+/// Whoever has more loses links, and which ones depends on the order of the input; so this
+/// is a guard against collections of one template, not a saving. On 128,055 documents of
+/// Debian packages 64 of them set a quarter of the pairs aside, 1,024 a four-hundredth, in
+/// the same time. Clusters of 10,000 documents, half of them manual pages of one template,
+/// changed with every shuffle under 64 and with none under 1,024.
+const BEST: usize = 1024;
 const EARLIEST: usize = 8;
 
 /// What a judge asks about sketches.
@@ -252,7 +258,7 @@ impl<'a, S: Heads> Judge<'a, S> {
                     _ => Basis::Level(u8::try_from(level).unwrap_or(64)),
                 };
                 let (common, of_a, of_b) = if let (Some(of_a), Some(of_b)) = (of_a, of_b) {
-                    let common = met + to_u32(Overlap::of_sorted(mine, theirs).common);
+                    let common = met + to_u32(self.common.shared(self.doc, other));
                     if self.judging.is_hopeless(common, of_a, of_b) {
                         return Ok(());
                     }
@@ -287,7 +293,7 @@ impl<'a, S: Heads> Judge<'a, S> {
             SketchKind::Perm { samples, .. } => Pair {
                 a: self.doc,
                 b: other,
-                common: met + to_u32(Overlap::of_sorted(mine, theirs).common),
+                common: met + to_u32(self.common.shared(self.doc, other)),
                 of_a: to_u32(samples),
                 of_b: 0,
                 basis: Basis::Resemblance,
