@@ -271,10 +271,28 @@ fn a_filter_tells_what_it_knows_and_no_more() {
         folder.run("add f.lk second.jsonl --filter 6x14/2"),
         folder.run("add c.lk second.jsonl --filter 6x14/2"),
         folder.run("add g.lk second.jsonl --filter 6x14"),
+        folder.run("add g.lk second.jsonl --filter 6x14/2 --search"),
+        folder.run("add g.lk second.jsonl --filter 6x14/2 --weighted"),
+        folder.run("add f.lk second.jsonl --search"),
+        folder.run("cluster f.lk --min-size 4 --json"),
+        folder.run("members f.lk http://x.org/a --json"),
+        folder.run("cluster f.lk -o first.jsonl"),
+        folder.run("export f.lk documents -o second.jsonl"),
     ];
     assert_eq!(ran[1].status, Some(0), "{}", ran[1]);
     let report: serde_json::Value = serde_json::from_str(&ran[1].stdout).expect("JSON");
     assert_eq!((&report["read"], &report["added"]), (&json!(2), &json!(2)));
+    // Every field that is relied on: no copies are set aside, and no pairs kept.
+    for (name, value) in [
+        ("identical", 0),
+        ("lexical", 0),
+        ("shingle", 0),
+        ("distinct", 2),
+        ("pairs", 0),
+    ] {
+        assert_eq!(report[name], json!(value), "{name}");
+    }
+    assert!(report["cpu_seconds"]["sketch"].is_number(), "{report}");
     // Its times differ.
     let told = ran.into_iter().enumerate().filter(|(i, _)| *i != 1);
     assert_snapshot("filter", &told.map(|(_, ran)| ran).collect::<Vec<_>>());
