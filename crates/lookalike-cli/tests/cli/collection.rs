@@ -305,6 +305,14 @@ fn weights_are_counted_or_refused() {
         ("b.json", br#"{"features":{"red":1,"blue":0.5,"grey":3}}"#),
         ("zero.json", br#"{"features":{"red":0}}"#),
         ("endless.json", br#"{"features":{"red":1e999}}"#),
+        (
+            "two.jsonl",
+            br#"{"id":"a","features":{"red":2,"blue":0.5,"green":1}}
+{"id":"b","features":{"red":1.5,"blue":0.5,"green":1}}
+"#,
+        ),
+        ("huge.json", br#"{"features":{"red":1e308}}"#),
+        ("huger.json", br#"{"features":{"red":1e308,"blue":1e308}}"#),
         ("twice.json", br#"{"features":{"red":1,"red":2}}"#),
     ]);
     assert_snapshot(
@@ -316,7 +324,14 @@ fn weights_are_counted_or_refused() {
             folder.run("compare a.json b.json --token word --sketch perm:9,weighted"),
             folder.run("compare a.json zero.json --weighted"),
             folder.run("compare a.json endless.json --weighted"),
+            folder.run("compare huge.json huge.json --weighted"),
+            folder.run("compare huge.json huger.json --weighted"),
             folder.run("sketch twice.json --weighted"),
+            folder.run("add w.lk two.jsonl --weighted --quiet"),
+            folder.run("export w.lk pairs --format csv"),
+            folder.run("cluster w.lk --verify exact --quiet"),
+            // Parts of a sum are not told for samples.
+            folder.run("export w.lk pairs --format csv"),
         ],
     );
 }
