@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use lookalike::collection::texts::Lost;
+use lookalike::core::canonical::TokenKind;
 use lookalike::core::recipe::Recipe;
 use lookalike::corpus::date::rfc3339;
 use lookalike::corpus::document::{Document, Format};
@@ -17,6 +18,7 @@ use lookalike::corpus::unusable::Unusable;
 use lookalike::find::{FindOptions, Query};
 use lookalike::storage::StorageError;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::Shared;
@@ -206,6 +208,8 @@ pub(crate) fn format_of(asked: Format, headers: &HeaderMap) -> Format {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Which {
     Text(String),
+    /// As they were sent: no number is rounded, and no name that comes twice is lost.
+    Features(Box<RawValue>),
     Url(String),
     Doc(#[serde(deserialize_with = "whole")] u32),
 }
@@ -293,6 +297,7 @@ fn side<'a>(name: String, document: Document<'a>, recipe: &Recipe) -> Result<Sid
 fn side_of<'a>(snapshot: &Snapshot, which: &'a Which) -> Result<Side<'a>, Refusal> {
     match which {
         Which::Text(text) => given_side(snapshot, "the text", text),
+        Which::Features(list) => features_side(snapshot, list),
         Which::Url(url) => known_side(snapshot, named(snapshot, url)?),
         Which::Doc(doc) => known_side(snapshot, numbered(snapshot, *doc)?),
     }
@@ -307,6 +312,19 @@ pub(crate) fn given_side<'a>(
     let recipe = snapshot.finder.recipe();
     let document = ask::document(text.as_bytes(), Format::Auto, recipe)?;
     side(name.to_owned(), document, recipe)
+}
+
+/// Features from outside as a side.
+fn features_side(snapshot: &Snapshot, list: &RawValue) -> Result<Side<'static>, Refusal> {
+    let recipe = snapshot.finder.recipe();
+    if recipe.tokens != TokenKind::Feature {
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        let message = "the documents of this collection are texts, not features";
+        return Err(Refusal::new(status, message).hint(r#"{"a": {"text": "…"}, …}"#));
+    }
+    let object = format!(r#"{{"features":{list}}}"#);
+    let document = ask::document(object.as_bytes(), Format::Auto, recipe)?;
+    side("the features".to_owned(), document.into_owned(), recipe)
 }
 
 /// A document of the collection as a side: as it was sketched, for its text alone would

@@ -293,8 +293,13 @@ fn weights_are_compared_as_weights() {
         service.add_by(&path, &options);
         let service = service.serve(None);
         let body = serde_json::json!({ "a": { "doc": 0 }, "b": { "text": lines.lines().nth(1) } });
+        let posted = br#"{"a":{"url":"a"},"b":{"features":{"red":1,"blue":0.5,"two\nlines":3}}}"#;
+        let twice = br#"{"a":{"url":"a"},"b":{"features":{"red":1,"red":2}}}"#;
+        let refused = service.post("/api/v1/compare", "application/json", twice);
+        assert_eq!(refused.status, 422, "{}", refused.body);
         for compared in [
             service.get("/api/v1/compare?a=a&b=b"),
+            service.post("/api/v1/compare", "application/json", posted),
             service.post(
                 "/api/v1/compare",
                 "application/json",
@@ -334,6 +339,9 @@ fn two_documents_are_compared() {
         body.to_string().as_bytes(),
     );
     assert_eq!(compared.status, 200, "{}", compared.body);
+    let features = br#"{"a":{"features":["rose"]},"b":{"doc":0}}"#;
+    let refused = service.post("/api/v1/compare", "application/json", features);
+    assert_eq!(refused.status, 422, "{}", refused.body);
     let exact = compared.json()["resemblance"]["exact"].as_f64();
     assert!(exact.is_some_and(|r| (0.8..1.0).contains(&r)), "{exact:?}");
     let page = service.get("/pair?a=0&b=1");
