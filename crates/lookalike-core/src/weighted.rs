@@ -39,6 +39,11 @@ pub enum BadWeight {
     /// Not a number, or without end.
     #[error("a weight is a finite number")]
     NotFinite,
+    /// The sum of weights that are finite is not.
+    #[error(
+        "with it they add up to more than a number holds, 1.8e308; divide all weights by one number"
+    )]
+    TooMuch,
 }
 
 /// Whether a number may be a weight.
@@ -70,7 +75,7 @@ impl WeightedSet {
         if set.weight().is_finite() {
             Ok(set)
         } else {
-            Err(BadWeight::NotFinite)
+            Err(BadWeight::TooMuch)
         }
     }
 
@@ -117,8 +122,22 @@ pub struct WeightedOverlap {
 impl WeightedOverlap {
     /// The sum of minima over the sum of maxima, absent for two empty sets.
     pub fn resemblance(&self) -> Option<f64> {
-        let union = self.a + self.b - self.common;
-        (union > 0.0).then(|| (self.common / union).clamp(0.0, 1.0))
+        // Two sums that are numbers may have a sum that is none. A quarter of each is exact
+        // where they are large, and where they are small it would not be.
+        let scale = if self.a.max(self.b) > 1.0 { 0.25 } else { 1.0 };
+        let common = self.common * scale;
+        let union = self.a * scale + self.b * scale - common;
+        (union > 0.0).then(|| (common / union).clamp(0.0, 1.0))
+    }
+
+    /// The share of A's weight that B has too, absent for an empty A.
+    pub fn a_in_b(&self) -> Option<f64> {
+        (self.a > 0.0).then(|| (self.common / self.a).clamp(0.0, 1.0))
+    }
+
+    /// The share of B's weight that A has too, absent for an empty B.
+    pub fn b_in_a(&self) -> Option<f64> {
+        (self.b > 0.0).then(|| (self.common / self.b).clamp(0.0, 1.0))
     }
 
     /// The same in whole parts of the larger weight, of which there are 2^29 to 2^30: as
@@ -126,9 +145,13 @@ impl WeightedOverlap {
     /// that whole weights, and halves and quarters, stay what they are; others are exact to a
     /// part in five hundred million.
     pub fn counts(&self) -> Overlap {
-        let larger = self.a.max(self.b).max(f64::MIN_POSITIVE);
-        // The power of two that is not above it, by its bits; and 2^-29 of that.
-        let power = f64::from_bits(larger.to_bits() >> 52 << 52);
+        let larger = self.a.max(self.b);
+        // The power of two that is not above it, by its bits, of which numbers near 0 have
+        // no exponent; and 2^-29 of that.
+        let power = match larger.to_bits() {
+            bits if bits >> 52 > 0 => f64::from_bits(bits >> 52 << 52),
+            bits => f64::from_bits(bits.checked_ilog2().map_or(0, |top| 1 << top)),
+        };
         let unit = (power / f64::from(1_u32 << 29)).max(f64::from_bits(1));
         #[expect(
             clippy::cast_possible_truncation,
@@ -272,13 +295,40 @@ mod tests {
         // Of one element or of all.
         assert_eq!(
             WeightedSet::new(vec![(1, f64::MAX), (2, f64::MAX)]),
-            Err(BadWeight::NotFinite)
+            Err(BadWeight::TooMuch)
         );
         assert_eq!(
             WeightedSet::new(vec![(1, f64::MAX), (1, f64::MAX)]),
-            Err(BadWeight::NotFinite)
+            Err(BadWeight::TooMuch)
         );
         assert!(WeightedSet::new(vec![(1, f64::MIN_POSITIVE), (2, 5e-324)]).is_ok());
+    }
+
+    #[test]
+    fn the_largest_and_the_smallest_weights_are_compared_as_others_are() {
+        for unit in [1.0, 1e308, 1e300, 1e-300, f64::MIN_POSITIVE, 1e-323, 5e-324] {
+            let (a, b) = (set(&[(1, unit)]), set(&[(1, unit)]));
+            let overlap = a.overlap(&b);
+            assert_eq!(overlap.resemblance(), Some(1.0), "{unit}");
+            assert_eq!(overlap.counts().resemblance(), Some(1.0), "{unit}");
+            let other = a.overlap(&set(&[(2, unit)]));
+            assert_eq!(other.resemblance(), Some(0.0), "{unit}");
+            assert_eq!(other.counts().resemblance(), Some(0.0), "{unit}");
+            assert!(other.counts().a <= 1 << 31, "{unit}");
+        }
+        for unit in [0.5e308, 1.0, 1e-320] {
+            let (a, b) = (set(&[(1, 2.0 * unit)]), set(&[(1, 2.0 * unit), (2, unit)]));
+            let overlap = a.overlap(&b);
+            for value in [overlap.resemblance(), overlap.counts().resemblance()] {
+                let value = value.unwrap();
+                assert!((value - 2.0 / 3.0).abs() < 1e-3, "{unit}: {value}");
+            }
+            assert_eq!(overlap.a_in_b(), Some(1.0));
+            assert!(
+                (overlap.b_in_a().unwrap() - 2.0 / 3.0).abs() < 1e-3,
+                "{unit}"
+            );
+        }
     }
 
     #[test]

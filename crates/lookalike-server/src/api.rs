@@ -8,6 +8,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use lookalike::collection::texts::Lost;
+use lookalike::core::canonical::TokenKind;
 use lookalike::core::recipe::Recipe;
 use lookalike::corpus::date::rfc3339;
 use lookalike::corpus::document::{Document, Format};
@@ -16,6 +18,7 @@ use lookalike::corpus::unusable::Unusable;
 use lookalike::find::{FindOptions, Query};
 use lookalike::storage::StorageError;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::Shared;
@@ -205,6 +208,8 @@ pub(crate) fn format_of(asked: Format, headers: &HeaderMap) -> Format {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Which {
     Text(String),
+    /// As they were sent: no number is rounded, and no name that comes twice is lost.
+    Features(Box<RawValue>),
     Url(String),
     Doc(#[serde(deserialize_with = "whole")] u32),
 }
@@ -260,8 +265,7 @@ async fn compare(service: Shared, ComparePosted { a, b }: ComparePosted) -> Answ
     let snapshot = service.newest.snapshot();
     let work = move || {
         let recipe = snapshot.finder.recipe();
-        let (a, b) = (text_of(&snapshot, a)?, text_of(&snapshot, b)?);
-        let (a, b) = (side(a.0, &a.1, a.2, recipe)?, side(b.0, &b.1, b.2, recipe)?);
+        let (a, b) = (side_of(&snapshot, &a)?, side_of(&snapshot, &b)?);
         let answer = snapshot.sketching(|sketcher| {
             let compared = Compared::new(&a, &b, recipe, sketcher);
             compared.json(|x| a.text_range(x), |x| b.text_range(x))
@@ -274,20 +278,14 @@ async fn compare(service: Shared, ComparePosted { a, b }: ComparePosted) -> Answ
 /// The longest text that is compared: passages are found in memory.
 pub(crate) const LONGEST: usize = 4 << 20;
 
-/// A text as a side, if it can be one.
-pub(crate) fn side<'a>(
-    name: String,
-    text: &'a str,
-    format: Format,
-    recipe: &Recipe,
-) -> Result<Side<'a>, Refusal> {
-    if text.len() > LONGEST {
+/// A document as a side, if it can be one.
+fn side<'a>(name: String, document: Document<'a>, recipe: &Recipe) -> Result<Side<'a>, Refusal> {
+    if document.text().len() > LONGEST {
         let longest = crate::words::bytes(LONGEST as u64);
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         let message = format!("{name} is longer than {longest}, too long to compare here");
         return Err(Refusal::new(status, message).hint("`lookalike compare` takes any length"));
     }
-    let document: Document<'a> = ask::document(text.as_bytes(), format, recipe)?;
     let side = Side::new(name, document, recipe);
     if side.tokens.is_empty() {
         return Err(Unusable::NoTokens.into());
@@ -295,28 +293,63 @@ pub(crate) fn side<'a>(
     Ok(side)
 }
 
-/// The name and the text of a document that is to be compared.
-fn text_of(snapshot: &Snapshot, which: Which) -> Result<(String, String, Format), Refusal> {
-    let doc = match which {
-        Which::Text(text) => return Ok(("the text".to_owned(), text, Format::Auto)),
-        Which::Url(url) => named(snapshot, &url)?,
-        Which::Doc(doc) => numbered(snapshot, doc)?,
-    };
-    let (name, text) = text_again(snapshot, doc)?;
-    // What was stripped once is text.
-    Ok((name, text, Format::Text))
+/// One of the two that are to be compared.
+fn side_of<'a>(snapshot: &Snapshot, which: &'a Which) -> Result<Side<'a>, Refusal> {
+    match which {
+        Which::Text(text) => given_side(snapshot, "the text", text),
+        Which::Features(list) => features_side(snapshot, list),
+        Which::Url(url) => known_side(snapshot, named(snapshot, url)?),
+        Which::Doc(doc) => known_side(snapshot, numbered(snapshot, *doc)?),
+    }
 }
 
-/// The text of a document of the collection, from where it is.
+/// A text from outside as a side.
+pub(crate) fn given_side<'a>(
+    snapshot: &Snapshot,
+    name: &str,
+    text: &'a str,
+) -> Result<Side<'a>, Refusal> {
+    let recipe = snapshot.finder.recipe();
+    let document = ask::document(text.as_bytes(), Format::Auto, recipe)?;
+    side(name.to_owned(), document, recipe)
+}
+
+/// Features from outside as a side.
+fn features_side(snapshot: &Snapshot, list: &RawValue) -> Result<Side<'static>, Refusal> {
+    let recipe = snapshot.finder.recipe();
+    if recipe.tokens != TokenKind::Feature {
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        let message = "the documents of this collection are texts, not features";
+        return Err(Refusal::new(status, message).hint(r#"{"a": {"text": "…"}, …}"#));
+    }
+    let object = format!(r#"{{"features":{list}}}"#);
+    let document = ask::document(object.as_bytes(), Format::Auto, recipe)?;
+    side("the features".to_owned(), document.into_owned(), recipe)
+}
+
+/// A document of the collection as a side: as it was sketched, for its text alone would
+/// have lost where features end, and what they weigh.
+pub(crate) fn known_side(snapshot: &Snapshot, doc: u32) -> Result<Side<'static>, Refusal> {
+    let collection = snapshot.collection();
+    let name = Named::of(collection, doc)?.dated_title();
+    let document = collection.document(doc)?;
+    let document = document.map_err(|lost| cannot_be_shown(&name, &lost))?;
+    side(name, document, snapshot.finder.recipe())
+}
+
+/// The name and the text of a document of the collection, from where it is.
 pub(crate) fn text_again(snapshot: &Snapshot, doc: u32) -> Result<(String, String), Refusal> {
     let collection = snapshot.collection();
     let name = Named::of(collection, doc)?.dated_title();
-    let text = collection.text(doc)?.map_err(|lost| {
-        let message = format!("the text of {name} cannot be shown again: {lost}");
-        Refusal::new(StatusCode::CONFLICT, message)
-            .hint("`add --keep-text` keeps texts in the collection")
-    })?;
+    let text = collection.text(doc)?;
+    let text = text.map_err(|lost| cannot_be_shown(&name, &lost))?;
     Ok((name, text))
+}
+
+fn cannot_be_shown(name: &str, lost: &Lost) -> Refusal {
+    let message = format!("the text of {name} cannot be shown again: {lost}");
+    Refusal::new(StatusCode::CONFLICT, message)
+        .hint("`add --keep-text` keeps texts in the collection")
 }
 
 #[derive(Deserialize)]

@@ -8,6 +8,7 @@ use lookalike::core::passages::{Passage, passages};
 use lookalike::core::recipe::{Recipe, RecipeId};
 use lookalike::core::shingle::overlap;
 use lookalike::core::sketcher::Sketcher;
+use lookalike::core::weighted::WeightedOverlap;
 use lookalike::corpus::document::Document;
 use serde_json::{Map, Value, json};
 
@@ -70,7 +71,9 @@ pub struct Compared<'a> {
     /// The second.
     pub b: &'a Side<'a>,
     /// What they have in common, of all shingles.
-    pub exact: Overlap,
+    pub shingles: Overlap,
+    /// The same of weights, where the recipe counts them.
+    pub weights: Option<WeightedOverlap>,
     /// What their sketches say.
     pub estimated: Comparison,
     /// The passages both have.
@@ -93,24 +96,28 @@ impl<'a> Compared<'a> {
         sketcher: &mut Sketcher,
     ) -> Compared<'a> {
         let (sketch_a, sketch_b) = (a.document.sketch(sketcher), b.document.sketch(sketcher));
-        let exact = if recipe.sketch.is_weighted() {
-            let (set_a, set_b) = (
-                a.document.weighted_set(sketcher),
-                b.document.weighted_set(sketcher),
-            );
-            set_a.overlap(&set_b).counts()
-        } else {
-            overlap(&a.tokens, &b.tokens, recipe.width, recipe.shingling)
-        };
+        let weights = recipe.sketch.is_weighted().then(|| {
+            let mut set = |side: &Side<'_>| side.document.weighted_set(sketcher);
+            set(a).overlap(&set(b))
+        });
         Compared {
             a,
             b,
-            exact,
+            shingles: overlap(&a.tokens, &b.tokens, recipe.width, recipe.shingling),
+            weights,
             // One sketcher made both, so there is one recipe.
             estimated: sketch_a.compare(&sketch_b).unwrap_or_default(),
             passages: passages(&a.tokens, &b.tokens, recipe.width),
             recipe: recipe.to_string(),
             recipe_id: recipe.id(),
+        }
+    }
+
+    /// What is true of them.
+    pub fn exact(&self) -> Exact {
+        match self.weights {
+            Some(weights) => Exact::Weights(weights),
+            None => Exact::Shingles(self.shingles),
         }
     }
 
@@ -121,13 +128,13 @@ impl<'a> Compared<'a> {
         place_a: impl Fn(&Range<usize>) -> Range<usize>,
         place_b: impl Fn(&Range<usize>) -> Range<usize>,
     ) -> Value {
-        let Overlap { a, b, common } = self.exact;
+        let Overlap { a, b, common } = self.shingles;
         let mut answer = Map::new();
         answer.insert(
             "shingles".to_owned(),
             json!({ "a": a, "b": b, "common": common }),
         );
-        answer.append(&mut measures(Some(self.exact), &self.estimated));
+        answer.append(&mut measures(Some(self.exact()), &self.estimated));
         let passage = |passage: &Passage| wire::passage(passage, &place_a, &place_b);
         let passages: Vec<Value> = self.passages.iter().map(passage).collect();
         let more = [
@@ -144,12 +151,51 @@ impl<'a> Compared<'a> {
             ("recipe_id", json!(self.recipe_id.to_string())),
         ];
         answer.extend(more.map(|(name, value)| (name.to_owned(), value)));
+        if let Some(WeightedOverlap { a, b, common }) = self.weights {
+            let weights = json!({ "a": a, "b": b, "common": common });
+            answer.insert("weights".to_owned(), weights);
+        }
         Value::Object(answer)
     }
 }
 
+/// True values: of shingles that were counted, or of weights.
+#[derive(Clone, Copy, Debug)]
+pub enum Exact {
+    /// Each counts as much as any other.
+    Shingles(Overlap),
+    /// Each counts by its weight.
+    Weights(WeightedOverlap),
+}
+
+impl Exact {
+    /// The share that both have of all that either has.
+    pub fn resemblance(&self) -> Option<f64> {
+        match self {
+            Exact::Shingles(all) => all.resemblance(),
+            Exact::Weights(all) => all.resemblance(),
+        }
+    }
+
+    /// The share of the first that the second has.
+    pub fn a_in_b(&self) -> Option<f64> {
+        match self {
+            Exact::Shingles(all) => all.a_in_b(),
+            Exact::Weights(all) => all.a_in_b(),
+        }
+    }
+
+    /// The share of the second that the first has.
+    pub fn b_in_a(&self) -> Option<f64> {
+        match self {
+            Exact::Shingles(all) => all.b_in_a(),
+            Exact::Weights(all) => all.b_in_a(),
+        }
+    }
+}
+
 /// The three measures under their names in JSON.
-pub fn measures(exact: Option<Overlap>, estimated: &Comparison) -> Map<String, Value> {
+pub fn measures(exact: Option<Exact>, estimated: &Comparison) -> Map<String, Value> {
     rows(exact, estimated)
         .map(|(_, name, exact, estimate)| (name.to_owned(), wire::measure(exact, estimate)))
         .into_iter()
@@ -157,16 +203,16 @@ pub fn measures(exact: Option<Overlap>, estimated: &Comparison) -> Map<String, V
 }
 
 /// The three measures.
-pub fn rows(exact: Option<Overlap>, estimated: &Comparison) -> [Measure; 3] {
-    let exact = |value: fn(&Overlap) -> Option<f64>| exact.as_ref().and_then(value);
+pub fn rows(exact: Option<Exact>, estimated: &Comparison) -> [Measure; 3] {
+    let exact = |value: fn(&Exact) -> Option<f64>| exact.as_ref().and_then(value);
     [
         (
             "resemblance",
             "resemblance",
-            exact(Overlap::resemblance),
+            exact(Exact::resemblance),
             estimated.resemblance,
         ),
-        ("A in B", "a_in_b", exact(Overlap::a_in_b), estimated.a_in_b),
-        ("B in A", "b_in_a", exact(Overlap::b_in_a), estimated.b_in_a),
+        ("A in B", "a_in_b", exact(Exact::a_in_b), estimated.a_in_b),
+        ("B in A", "b_in_a", exact(Exact::b_in_a), estimated.b_in_a),
     ]
 }

@@ -32,7 +32,7 @@ const STRIP: f64 = 1000.0;
 pub fn summary(report: &Compared<'_>) -> String {
     let mut out = String::new();
     figures(&mut out, report);
-    let shared = words::counted(report.exact.common, "shingle");
+    let shared = words::counted(report.shingles.common, "shingle");
     let _ = writeln!(
         out,
         r#"<p class="recipe">{shared} in common. Recipe: {}</p>"#,
@@ -61,23 +61,24 @@ pub fn both(report: &Compared<'_>) -> String {
 }
 
 fn figures(out: &mut String, report: &Compared<'_>) {
+    let exact = report.exact();
     let rows = [
         (
             "Resemblance",
             "Of all shingles in either document, the share that is in both.",
-            report.exact.resemblance(),
+            exact.resemblance(),
             report.estimated.resemblance,
         ),
         (
             "First in second",
             "The share of the first document's shingles that the second has too.",
-            report.exact.a_in_b(),
+            exact.a_in_b(),
             report.estimated.a_in_b,
         ),
         (
             "Second in first",
             "The share of the second document's shingles that the first has too.",
-            report.exact.b_in_a(),
+            exact.b_in_a(),
             report.estimated.b_in_a,
         ),
     ];
@@ -161,8 +162,8 @@ impl Letter {
 
 fn side(out: &mut String, report: &Compared<'_>, letter: Letter) {
     let (side, shingles): (&Side<'_>, usize) = match letter {
-        Letter::A => (report.a, report.exact.a),
-        Letter::B => (report.b, report.exact.b),
+        Letter::A => (report.a, report.shingles.a),
+        Letter::B => (report.b, report.shingles.b),
     };
     let shown = side.document.text();
     let places: Vec<Range<usize>> = report

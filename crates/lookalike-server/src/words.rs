@@ -16,6 +16,15 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A weight: as it is written, unless that takes a line of zeros.
+pub fn amount(weight: f64) -> String {
+    if weight == 0.0 || (1e-6..1e15).contains(&weight) {
+        weight.to_string()
+    } else {
+        format!("{weight:e}")
+    }
+}
+
 /// The interval of an estimate in a few characters.
 pub fn interval(estimate: Estimate) -> String {
     if estimate.low >= estimate.high {

@@ -267,6 +267,68 @@ fn objects_are_found_by_their_features() {
 }
 
 #[test]
+fn weights_are_compared_as_weights() {
+    use lookalike::core::canonical::TokenKind;
+    use lookalike::core::permutation::Family;
+    use lookalike::core::recipe::SketchKind;
+    use lookalike::core::shingle::Width;
+    let lines = r#"{"id":"a","features":{"red":2,"blue":0.5,"two\nlines":1}}
+{"id":"b","features":{"red":1,"blue":0.5,"two\nlines":3}}
+"#;
+    for keep_text in [false, true] {
+        let service = Service::new();
+        let path = service.folder.path().join("weights.jsonl");
+        std::fs::write(&path, lines).expect("written");
+        let mut options = AddOptions {
+            keep_text,
+            ..AddOptions::default()
+        };
+        options.recipe.tokens = TokenKind::Feature;
+        options.recipe.width = Width::MIN;
+        options.recipe.sketch = SketchKind::Perm {
+            samples: 256,
+            family: Family::Weighted,
+        };
+        options.reading.tokens = TokenKind::Feature;
+        service.add_by(&path, &options);
+        let service = service.serve(None);
+        let body = serde_json::json!({ "a": { "doc": 0 }, "b": { "text": lines.lines().nth(1) } });
+        let posted = br#"{"a":{"url":"a"},"b":{"features":{"red":1,"blue":0.5,"two\nlines":3}}}"#;
+        let twice = br#"{"a":{"url":"a"},"b":{"features":{"red":1,"red":2}}}"#;
+        let refused = service.post("/api/v1/compare", "application/json", twice);
+        assert_eq!(refused.status, 422, "{}", refused.body);
+        for compared in [
+            service.get("/api/v1/compare?a=a&b=b"),
+            service.post("/api/v1/compare", "application/json", posted),
+            service.post(
+                "/api/v1/compare",
+                "application/json",
+                body.to_string().as_bytes(),
+            ),
+        ] {
+            assert_eq!(compared.status, 200, "{}", compared.body);
+            let compared = compared.json();
+            // 1 + 0.5 + 1 of 2 + 0.5 + 3.
+            for (measure, value) in [("resemblance", 2.5 / 5.5), ("a_in_b", 2.5 / 3.5)] {
+                let exact = compared[measure]["exact"].as_f64().expect("a value");
+                assert!((exact - value).abs() < 1e-12, "{compared}");
+            }
+            assert_eq!(
+                compared["shingles"],
+                serde_json::json!({ "a": 3, "b": 3, "common": 3 })
+            );
+            assert_eq!(
+                compared["weights"],
+                serde_json::json!({ "a": 3.5, "b": 4.5, "common": 2.5 })
+            );
+        }
+        let page = service.get("/pair?a=0&b=1");
+        assert!(page.body.contains("45.45 %"), "{}", page.body);
+        assert!(page.body.contains("3 shingles in common"), "{}", page.body);
+    }
+}
+
+#[test]
 fn two_documents_are_compared() {
     let service = Service::start(None);
     let body =
@@ -277,6 +339,9 @@ fn two_documents_are_compared() {
         body.to_string().as_bytes(),
     );
     assert_eq!(compared.status, 200, "{}", compared.body);
+    let features = br#"{"a":{"features":["rose"]},"b":{"doc":0}}"#;
+    let refused = service.post("/api/v1/compare", "application/json", features);
+    assert_eq!(refused.status, 422, "{}", refused.body);
     let exact = compared.json()["resemblance"]["exact"].as_f64();
     assert!(exact.is_some_and(|r| (0.8..1.0).contains(&r)), "{exact:?}");
     let page = service.get("/pair?a=0&b=1");

@@ -53,7 +53,7 @@ pub(crate) struct AddArgs {
     /// Keep nothing but the features of a filter, for huge collections: KxS/R as in 6x14/2 (48
     /// bytes a document), super-shingles:N/W, or eight:3 and eight:7 (8 bytes, compared
     /// within a host)
-    #[arg(long, value_name = "FILTER", conflicts_with_all = ["sketch", "samples", "keep_text"])]
+    #[arg(long, value_name = "FILTER", conflicts_with_all = ["sketch", "samples", "weighted", "keep_text", "search"])]
     filter: Option<Spec>,
 
     /// Keep the text of documents in the collection, packed, for when the inputs are gone
@@ -198,6 +198,13 @@ impl AddArgs {
     }
 
     fn run_filtered(self, spec: Spec, global: Global) -> Result<Exit, Stop> {
+        if self.keep_text || self.search || self.recipe.weighted {
+            return Err(Failure::usage(
+                "a filter keeps features alone: no texts, no index of words, no weights",
+                "leave out --keep-text, --search and --weighted, or make a collection without --filter",
+            )
+            .into());
+        }
         let recipe = match Filtered::open(&self.collection) {
             Ok(Some(known)) if self.recipe.is_default() => known
                 .recipe(self.recipe.key()?.as_ref())
@@ -232,7 +239,8 @@ impl AddArgs {
             file::write(path, lines.as_bytes())?;
         }
         crate::output::times::record(&self.collection, "add", &seconds);
-        crate::commands::filtered::say_added(&added, &seconds, global)?;
+        crate::commands::filtered::say_added(&self.collection, &added, &seconds, global)?;
+        crate::commands::filtered::warn_of_hosts(&self.collection, global)?;
         let rejected: u64 = added.tally.rejected.values().sum();
         let allows = |allowed: Allowance| allowed.covers(rejected, added.tally.read);
         let is_fine = rejected == 0 || self.allow_rejects.is_some_and(allows);

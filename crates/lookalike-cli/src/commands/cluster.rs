@@ -117,16 +117,24 @@ impl ClusterArgs {
                 memory: self.machine.memory()?,
             };
             let resemblance = self.policy.of_filter()?;
+            let format = crate::commands::export::format_of(self.format, self.output.as_deref())?;
+            crate::commands::filtered::spare(&filtered, self.output.as_deref())?;
             let made = crate::commands::filtered::cluster(
                 &filtered,
                 resemblance,
                 self.key.key()?.as_ref(),
                 &options,
+                self.min_size,
                 global,
             )?;
             if let Some(path) = &self.output {
-                let format = crate::commands::export::format_of(self.format, Some(path))?;
-                crate::commands::filtered::export(&self.collection, &made, Some(path), format)?;
+                crate::commands::filtered::export(
+                    &self.collection,
+                    &made,
+                    Some(path),
+                    format,
+                    self.min_size,
+                )?;
             }
             return Ok(Exit::Done);
         }

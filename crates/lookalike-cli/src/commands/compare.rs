@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 
 use anstyle::Style;
 use clap::Args;
-use lookalike::core::estimate::{Comparison, Overlap};
+use lookalike::core::estimate::Comparison;
 use lookalike::core::recipe::{Recipe, SketchKind};
 use lookalike::core::simd::Level;
 use lookalike::core::sketch::{Sketch, TwoRecipes};
 use lookalike::core::sketcher::Sketcher;
+use lookalike::core::weighted::WeightedOverlap;
 use lookalike::corpus::document::{Format, Origin};
 use lookalike::corpus::unusable::{Unusable, shown};
-use lookalike_server::compared::{Compared, Side, measures, rows};
+use lookalike_server::compared::{Compared, Exact, Side, measures, rows};
 use lookalike_server::words::interval;
 use serde_json::{Value, json};
 
@@ -67,8 +68,10 @@ impl CompareArgs {
             return self.run_on_sketches(&a, &b, global, level);
         }
         let recipe = self.recipe.recipe(SketchKind::default())?;
-        if recipe.sketch.is_weighted() {
-            return self.run_on_weights(&a, &b, &recipe, global);
+        if recipe.sketch.is_weighted() && self.html.is_some() {
+            return Err(
+                Failure::usage("--html draws texts, and weights are none", "leave it out").into(),
+            );
         }
         let a = File::read(&a, &recipe, self.recipe.shingles.format, global)?;
         let b = File::read(&b, &recipe, self.recipe.shingles.format, global)?;
@@ -95,65 +98,14 @@ impl CompareArgs {
         out.flush()?;
         match &self.html {
             Some(path) => note(global, &format!("both side by side: {}", shown(path))),
-            None if !global.json && !report.compared.passages.is_empty() => {
+            None if !global.json
+                && report.compared.weights.is_none()
+                && !report.compared.passages.is_empty() =>
+            {
                 note(global, "--html OUT draws both side by side");
             }
             None => {}
         }
-        Ok(Exit::Done)
-    }
-
-    /// Features with weights: no passages, and sums in place of counts.
-    fn run_on_weights(
-        &self,
-        a: &Input<'_>,
-        b: &Input<'_>,
-        recipe: &Recipe,
-        global: Global,
-    ) -> Result<Exit, Stop> {
-        if self.html.is_some() {
-            return Err(
-                Failure::usage("--html draws texts, and weights are none", "leave it out").into(),
-            );
-        }
-        let mut sketcher = Sketcher::new(recipe);
-        let mut read = |input: &Input<'_>| -> Result<_, Failure> {
-            let document = input.document(self.recipe.shingles.format, recipe.tokens, global)?;
-            document.check(recipe).map_err(|why| input.unusable(why))?;
-            let sketch = document.sketch(&mut sketcher);
-            if sketch.tokens() == 0 {
-                return Err(input.unusable(Unusable::NoTokens));
-            }
-            Ok((sketch, document.weighted_set(&mut sketcher)))
-        };
-        let ((sketch_a, set_a), (sketch_b, set_b)) = (read(a)?, read(b)?);
-        let overlap = set_a.overlap(&set_b);
-        // One recipe made both.
-        let compared = sketch_a.compare(&sketch_b).unwrap_or_default();
-        let mut out = text::stdout();
-        if global.json {
-            let mut answer = measures(Some(overlap.counts()), &compared);
-            // Not rounded to counts.
-            for (name, value) in [
-                ("resemblance", overlap.resemblance()),
-                ("a_in_b", Some(overlap.common / overlap.a)),
-                ("b_in_a", Some(overlap.common / overlap.b)),
-            ] {
-                answer[name]["exact"] = json!(value);
-            }
-            let weights = json!({ "a": overlap.a, "b": overlap.b, "common": overlap.common });
-            answer.insert("weights".to_owned(), weights);
-            answer.insert("recipe_id".to_owned(), json!(recipe.id().to_string()));
-            writeln!(out, "{}", Value::Object(answer))?;
-        } else {
-            for (input, set) in [(a, &set_a), (b, &set_b)] {
-                let features = text::counted(set.elements().len(), "feature");
-                writeln!(out, "{}: {features}, weight {}", input.name(), set.weight())?;
-            }
-            writeln!(out, "weight {} in common; {recipe}\n", overlap.common)?;
-            write_measures(&mut out, Some(overlap.counts()), &compared)?;
-        }
-        out.flush()?;
         Ok(Exit::Done)
     }
 
@@ -290,9 +242,12 @@ const EXCERPT: usize = 60;
 
 impl Report<'_> {
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        if let Some(weights) = &self.compared.weights {
+            return self.write_weights(out, weights);
+        }
         let sides = [
-            ("A", self.a, self.compared.exact.a),
-            ("B", self.b, self.compared.exact.b),
+            ("A", self.a, self.compared.shingles.a),
+            ("B", self.b, self.compared.shingles.b),
         ];
         let rows = sides.map(|(letter, file, shingles)| {
             vec![
@@ -303,10 +258,30 @@ impl Report<'_> {
             ]
         });
         write!(out, "{}", text::columns(&rows))?;
-        let common = text::counted(self.compared.exact.common, "shingle");
+        let common = text::counted(self.compared.shingles.common, "shingle");
         writeln!(out, "{common} in common; {}\n", self.compared.recipe)?;
-        write_measures(out, Some(self.compared.exact), &self.compared.estimated)?;
+        write_measures(out, Some(self.compared.exact()), &self.compared.estimated)?;
         self.write_passages(out)
+    }
+
+    /// Features with weights: sums in place of counts, and no passages, for their order
+    /// tells nothing.
+    fn write_weights(
+        &self,
+        out: &mut impl Write,
+        weights: &WeightedOverlap,
+    ) -> std::io::Result<()> {
+        let shingles = self.compared.shingles;
+        for (file, count, weight) in [
+            (self.a, shingles.a, weights.a),
+            (self.b, shingles.b, weights.b),
+        ] {
+            let (features, weight) = (text::counted(count, "feature"), text::amount(weight));
+            writeln!(out, "{}: {features}, weight {weight}", file.side.name)?;
+        }
+        let common = text::amount(weights.common);
+        writeln!(out, "weight {common} in common; {}\n", self.compared.recipe)?;
+        write_measures(out, Some(self.compared.exact()), &self.compared.estimated)
     }
 
     fn write_passages(&self, out: &mut impl Write) -> std::io::Result<()> {
@@ -358,7 +333,7 @@ impl Report<'_> {
 
 fn write_measures(
     out: &mut impl Write,
-    exact: Option<Overlap>,
+    exact: Option<Exact>,
     estimated: &Comparison,
 ) -> std::io::Result<()> {
     let mut table = vec![vec![String::new()]];

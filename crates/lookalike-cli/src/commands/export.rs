@@ -78,7 +78,8 @@ impl ExportArgs {
             let policy = self.policy.as_deref();
             let made = crate::commands::filtered::clustering(&filtered, policy)?;
             let output = self.output.as_deref();
-            crate::commands::filtered::export(&self.collection, &made, output, format)?;
+            crate::commands::filtered::spare(&filtered, output)?;
+            crate::commands::filtered::export(&self.collection, &made, output, format, 2)?;
             return Ok(Exit::Done);
         }
         let collection = open(&self.collection)?;

@@ -10,6 +10,7 @@ use std::path::Path;
 use lookalike::clusters::ClusterOptions;
 use lookalike::core::seed::Key;
 use lookalike::corpus::date::rfc3339;
+use lookalike::corpus::unusable::shown;
 use lookalike::filters::{
     self, Added, FilterClustering, Filtered, FilteredDocument, Fungible, Measured,
 };
@@ -18,12 +19,15 @@ use lookalike::tables::of_collection::TableError as Trouble;
 use lookalike::tables::{self, FilteredRow, Format, Writer};
 use serde_json::{Value, json};
 
+use lookalike_server::failure::reasons;
+
 use crate::args::Global;
-use crate::commands::add::processors;
+use crate::commands::add::{processors, report_json};
 use crate::commands::export::Target;
 use crate::failure::{Exit, Failure, Stop};
-use crate::output::text;
+use crate::input::note;
 use crate::output::times::{self, Stopwatch};
+use crate::output::{file, text};
 
 /// Opens a filter's collection; `None` where it is of another kind, or none.
 pub(crate) fn open(folder: &Path) -> Result<Option<Filtered>, Failure> {
@@ -36,28 +40,70 @@ fn damaged(filtered: &Filtered) -> impl Fn(StorageError) -> Failure {
 
 /// Tells what was added.
 pub(crate) fn say_added(
+    folder: &Path,
     added: &Added,
     seconds: &[(&'static str, f64, f64)],
     global: Global,
 ) -> Result<(), Stop> {
-    let mut out = text::stdout();
+    let (counts, peak) = (added.counts(), times::peak_memory());
     if global.json {
-        let phases: serde_json::Map<String, Value> = seconds
-            .iter()
-            .map(|(phase, wall, _)| ((*phase).to_owned(), json!(wall)))
-            .collect();
-        let tally = &added.tally;
-        let line = json!({
-            "read": tally.read, "added": added.added,
-            "skipped": tally.skipped, "rejected": tally.rejected,
-            "seconds": phases, "peak_memory": times::peak_memory(), "scratch": 0,
-        });
+        let mut out = text::stdout();
+        let line = report_json(&counts, added.added, seconds, peak, 0);
         writeln!(out, "{line}")?;
-    } else if !global.quiet {
-        writeln!(out, "{} added", text::counted(added.added, "document"))?;
+        out.flush()?;
+        return Ok(());
     }
-    out.flush()?;
+    if global.quiet {
+        return Ok(());
+    }
+    let all: f64 = seconds.iter().map(|(_, wall, _)| wall).sum();
+    let mut err = anstream::stderr().lock();
+    let _ = writeln!(
+        err,
+        "{}: {} read, {} added; {all:.1} s, {} of memory",
+        shown(folder),
+        text::count(counts.read),
+        text::count(added.added),
+        text::bytes(peak),
+    );
+    let left = reasons(&counts);
+    if !left.is_empty() {
+        let _ = writeln!(err, "left out: {left}");
+    }
     Ok(())
+}
+
+/// Documents of one host that 3 of 8 bytes are for, by the 2005 slides: of so many some 4,000
+/// unrelated pairs are accepted, and of ten times as many a hundred times as many.
+const SMALL_SCALE: u64 = 50_000;
+
+/// Says if a host has more documents than its filter can tell apart.
+pub(crate) fn warn_of_hosts(folder: &Path, global: Global) -> Result<(), Failure> {
+    let Some(filtered) = open(folder)? else {
+        return Ok(());
+    };
+    let is_small = u64::from(filtered.documents()) <= SMALL_SCALE;
+    if is_small || filtered.spec().common() != 3 || !filtered.spec().is_within_host() {
+        return Ok(());
+    }
+    let most = filtered.largest_host().map_err(damaged(&filtered))?;
+    if most > SMALL_SCALE {
+        note(
+            global,
+            &format!(
+                "a host has {} documents: 3 of 8 bytes are for up to some {}, beyond them unrelated ones are joined; eight:7 is for any number",
+                text::count(most),
+                text::count(SMALL_SCALE)
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Sees to it that a table does not take the place of what it tells of.
+pub(crate) fn spare(filtered: &Filtered, output: Option<&Path>) -> Result<(), Failure> {
+    let output = output.filter(|path| *path != Path::new("-"));
+    file::spares(output, filtered.sources(), Some(filtered.folder()))
 }
 
 /// One of its clusterings.
@@ -86,6 +132,7 @@ pub(crate) fn cluster(
     resemblance: Option<f64>,
     key: Option<&Key>,
     options: &ClusterOptions,
+    min_size: u32,
     global: Global,
 ) -> Result<FilterClustering, Stop> {
     let folder = filtered.folder();
@@ -100,11 +147,22 @@ pub(crate) fn cluster(
         "cluster",
         &[("clusters", watch.wall(), watch.cpu())],
     );
+    let mut told = made.clone();
+    if let (3.., Some(now)) = (min_size, open(folder)?) {
+        (told.clusters, told.clustered_documents) = (0, 0);
+        now.each_cluster(&made, |_, docs| {
+            if docs.len() >= min_size as usize {
+                told.clusters += 1;
+                told.clustered_documents += docs.len() as u64;
+            }
+        })
+        .map_err(damaged(&now))?;
+    }
     let mut out = text::stdout();
     if global.json {
-        writeln!(out, "{}", clustering_json(filtered, &made))?;
+        writeln!(out, "{}", clustering_json(filtered, &told))?;
     } else {
-        let rows = clustering_rows(&made);
+        let rows = clustering_rows(&told);
         write!(
             out,
             "{}\n{}",
@@ -122,7 +180,10 @@ fn clustering_json(filtered: &Filtered, made: &FilterClustering) -> Value {
         "documents": made.documents,
         "clusters": made.clusters,
         "clustered_documents": made.clustered_documents,
+        // Features do not tell identical documents from others that have them all in common.
+        "identical_only_clusters": null,
         "largest": made.largest,
+        "flagged": 0,
         "verified": made.verified,
         "by_filter": made.by_filter,
         "set_aside": made.set_aside,
@@ -145,17 +206,16 @@ fn clustering_rows(made: &FilterClustering) -> Vec<Vec<String>> {
     rows
 }
 
-fn named_json(document: &FilteredDocument) -> Value {
-    let mut line = json!({ "doc": document.doc });
-    for (name, value) in [("id", &document.id), ("url", &document.url)] {
-        if let Some(value) = value {
-            line[name] = json!(value);
-        }
-    }
-    if let Some(date) = document.date {
-        line["date"] = json!(rfc3339(date));
-    }
-    line
+/// What is told of a document. No estimate is there, for there is nothing to make one of.
+fn named_json(document: &FilteredDocument, cluster: u32) -> Value {
+    json!({
+        "doc": document.doc,
+        "id": document.id,
+        "url": document.url,
+        "date": document.date.map(rfc3339),
+        "grade": null,
+        "cluster": cluster,
+    })
 }
 
 fn title(document: &FilteredDocument) -> String {
@@ -177,6 +237,7 @@ pub(crate) fn write_found(
     global: Global,
 ) -> Result<(), Stop> {
     let damaged = damaged(filtered);
+    let made = clustering(filtered, None)?;
     let mut table = vec![
         ["document", "date", "features shared"]
             .map(str::to_owned)
@@ -185,7 +246,8 @@ pub(crate) fn write_found(
     for one in found.iter().take(top.get()) {
         let document = filtered.document(one.doc).map_err(&damaged)?;
         if global.json {
-            let mut line = named_json(&document);
+            let cluster = filtered.cluster_of(&made, one.doc).map_err(&damaged)?;
+            let mut line = named_json(&document, cluster.unwrap_or(one.doc));
             line["common"] = json!(one.common);
             if one.of > 0 {
                 line["of"] = json!(one.of);
@@ -228,10 +290,14 @@ pub(crate) fn members(
     };
     let mut out = text::stdout();
     let mut table = vec![["document", "date", ""].map(str::to_owned).to_vec()];
+    let (cluster, size) = (docs[0], docs.len());
     for doc in docs {
         let document = filtered.document(doc).map_err(&damaged)?;
         if global.json {
-            let mut line = named_json(&document);
+            let mut line = named_json(&document, cluster);
+            line["cluster_size"] = json!(size);
+            line["representative"] = json!(cluster);
+            line["is_representative"] = json!(doc == cluster);
             line["is_asked"] = json!(doc == asked);
             writeln!(out, "{line}")?;
             continue;
@@ -253,13 +319,14 @@ pub(crate) fn export(
     made: &FilterClustering,
     output: Option<&Path>,
     format: Format,
+    min_size: u32,
 ) -> Result<(), Stop> {
     // The clustering may have been made a moment ago.
     let Some(filtered) = open(folder)? else {
         return Ok(());
     };
     let target = Target::create(output)?;
-    let written = rows(&filtered, made, format, target.writer()?);
+    let written = rows(&filtered, made, format, target.writer()?, min_size);
     target.finish(written, folder)
 }
 
@@ -268,6 +335,7 @@ fn rows(
     made: &FilterClustering,
     format: Format,
     out: Box<dyn Write + Send>,
+    min_size: u32,
 ) -> Result<(), Trouble> {
     let mut clusters = vec![None; filtered.documents() as usize];
     filtered.each_cluster(made, |cluster, docs| {
@@ -277,8 +345,12 @@ fn rows(
     })?;
     let mut writer = Writer::<tables::Filtered>::new(format, out)?;
     for (doc, cluster) in (0..).zip(clusters) {
-        let document = filtered.document(doc)?;
         let (cluster, size) = cluster.unwrap_or((doc, 1));
+        // Every document has a row, unless some size is asked for.
+        if min_size > 2 && size < u64::from(min_size) {
+            continue;
+        }
+        let document = filtered.document(doc)?;
         writer.write(&FilteredRow {
             doc,
             id: document.id.as_deref(),
@@ -333,9 +405,14 @@ pub(crate) fn stats(
                 json!({
                     "low": bin.low, "high": bin.high.min(1.0), "pairs": bin.pairs,
                     "accepted": bin.accepted, "expected": bin.expected,
+                    "measured": bin.accepted as f64 / bin.pairs as f64,
+                    "theoretical": bin.expected / bin.pairs as f64,
                 })
             })
             .collect();
+        let points = curve(filtered)
+            .map(|(rho, accept)| json!({ "resemblance": rho, "accept": accept }))
+            .collect::<Vec<_>>();
         let line = json!({
             "documents": filtered.documents(),
             "filter": filtered.spec().to_string(),
@@ -344,7 +421,7 @@ pub(crate) fn stats(
             "clusterings": clusterings,
             "disk": disk,
             "bytes_a_document_without_urls": each,
-            "acceptance": { "documents": measured.documents, "bins": bins },
+            "acceptance": { "documents": measured.documents, "bins": bins, "curve": points },
         });
         writeln!(out, "{line}")?;
     } else {
@@ -371,9 +448,30 @@ pub(crate) fn stats(
     Ok(Exit::Done)
 }
 
+/// What its curve says where it is looked at.
+fn curve(filtered: &Filtered) -> impl Iterator<Item = (f64, f64)> {
+    let curve = filtered.spec().curve();
+    let points = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0];
+    points
+        .into_iter()
+        .map(move |rho| (rho, curve.odds(rho).accept))
+}
+
 fn acceptance_text(filtered: &Filtered, measured: &Measured) -> String {
     let mut told = String::new();
     if measured.documents == 0 {
+        let mut table = vec![["resemblance", "by the curve"].map(str::to_owned).to_vec()];
+        table.extend(
+            curve(filtered)
+                .map(|(rho, accept)| vec![rho.to_string(), format!("{:.1} %", 100.0 * accept)]),
+        );
+        // Writing to a string does not fail.
+        let _ = write!(
+            told,
+            "How often {} accepts; not measured, for no text can be read again\n{}",
+            filtered.spec(),
+            text::columns(&table)
+        );
         return told;
     }
     // Writing to a string does not fail.

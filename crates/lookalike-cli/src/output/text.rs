@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::{self, BufWriter};
 
 use anstream::AutoStream;
-pub(crate) use lookalike_server::words::{bytes, count, counted, excerpt, percent};
+pub(crate) use lookalike_server::words::{amount, bytes, count, counted, excerpt, percent};
 
 /// Standard output: buffered, and coloured only where a terminal will show it.
 pub(crate) fn stdout() -> BufWriter<AutoStream<io::StdoutLock<'static>>> {

@@ -271,10 +271,28 @@ fn a_filter_tells_what_it_knows_and_no_more() {
         folder.run("add f.lk second.jsonl --filter 6x14/2"),
         folder.run("add c.lk second.jsonl --filter 6x14/2"),
         folder.run("add g.lk second.jsonl --filter 6x14"),
+        folder.run("add g.lk second.jsonl --filter 6x14/2 --search"),
+        folder.run("add g.lk second.jsonl --filter 6x14/2 --weighted"),
+        folder.run("add f.lk second.jsonl --search"),
+        folder.run("cluster f.lk --min-size 4 --json"),
+        folder.run("members f.lk http://x.org/a --json"),
+        folder.run("cluster f.lk -o first.jsonl"),
+        folder.run("export f.lk documents -o second.jsonl"),
     ];
     assert_eq!(ran[1].status, Some(0), "{}", ran[1]);
     let report: serde_json::Value = serde_json::from_str(&ran[1].stdout).expect("JSON");
     assert_eq!((&report["read"], &report["added"]), (&json!(2), &json!(2)));
+    // Every field that is relied on: no copies are set aside, and no pairs kept.
+    for (name, value) in [
+        ("identical", 0),
+        ("lexical", 0),
+        ("shingle", 0),
+        ("distinct", 2),
+        ("pairs", 0),
+    ] {
+        assert_eq!(report[name], json!(value), "{name}");
+    }
+    assert!(report["cpu_seconds"]["sketch"].is_number(), "{report}");
     // Its times differ.
     let told = ran.into_iter().enumerate().filter(|(i, _)| *i != 1);
     assert_snapshot("filter", &told.map(|(_, ran)| ran).collect::<Vec<_>>());
@@ -287,6 +305,14 @@ fn weights_are_counted_or_refused() {
         ("b.json", br#"{"features":{"red":1,"blue":0.5,"grey":3}}"#),
         ("zero.json", br#"{"features":{"red":0}}"#),
         ("endless.json", br#"{"features":{"red":1e999}}"#),
+        (
+            "two.jsonl",
+            br#"{"id":"a","features":{"red":2,"blue":0.5,"green":1}}
+{"id":"b","features":{"red":1.5,"blue":0.5,"green":1}}
+"#,
+        ),
+        ("huge.json", br#"{"features":{"red":1e308}}"#),
+        ("huger.json", br#"{"features":{"red":1e308,"blue":1e308}}"#),
         ("twice.json", br#"{"features":{"red":1,"red":2}}"#),
     ]);
     assert_snapshot(
@@ -298,7 +324,14 @@ fn weights_are_counted_or_refused() {
             folder.run("compare a.json b.json --token word --sketch perm:9,weighted"),
             folder.run("compare a.json zero.json --weighted"),
             folder.run("compare a.json endless.json --weighted"),
+            folder.run("compare huge.json huge.json --weighted"),
+            folder.run("compare huge.json huger.json --weighted"),
             folder.run("sketch twice.json --weighted"),
+            folder.run("add w.lk two.jsonl --weighted --quiet"),
+            folder.run("export w.lk pairs --format csv"),
+            folder.run("cluster w.lk --verify exact --quiet"),
+            // Parts of a sum are not told for samples.
+            folder.run("export w.lk pairs --format csv"),
         ],
     );
 }

@@ -4,14 +4,13 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use lookalike::corpus::document::Format;
 use serde::Deserialize;
 
 use super::{Menu, Page, lookup, show};
 use crate::Shared;
-use crate::api::{side, text_again};
+use crate::api::{given_side, known_side};
 use crate::ask::{Params, numbered};
-use crate::compared::Compared;
+use crate::compared::{Compared, Side};
 use crate::refusal::Refusal;
 use crate::sides;
 use crate::state::Snapshot;
@@ -39,8 +38,7 @@ pub(super) async fn page(State(service): State<Shared>, Params(asked): Params<Pa
     let snapshot = service.newest.snapshot();
     let work = move || {
         let (a, b) = (numbered(&snapshot, asked.a)?, numbered(&snapshot, asked.b)?);
-        let (name, text) = text_again(&snapshot, a)?;
-        draw(&snapshot, (name, text, Format::Text), Some(a), b)
+        draw(&snapshot, &known_side(&snapshot, a)?, Some(a), b)
     };
     Ok(show(&service.desk.long(work).await?))
 }
@@ -53,24 +51,17 @@ pub(super) async fn posted(State(service): State<Shared>, headers: HeaderMap, bo
         let missing = || Refusal::bad("which document to compare with is missing");
         let b = numbered(&snapshot, form.number("b").ok_or_else(missing)?)?;
         let text = form.text("text").unwrap_or_default();
-        let name = "The text you gave".to_owned();
-        draw(&snapshot, (name, text, Format::Auto), None, b)
+        let given = given_side(&snapshot, "The text you gave", &text)?;
+        draw(&snapshot, &given, None, b)
     };
     Ok(show(&service.desk.long(work).await?))
 }
 
-fn draw(
-    snapshot: &Snapshot,
-    (name, text, format): (String, String, Format),
-    a_link: Option<u32>,
-    b: u32,
-) -> Result<Pair, Refusal> {
+fn draw(snapshot: &Snapshot, a: &Side<'_>, a_link: Option<u32>, b: u32) -> Result<Pair, Refusal> {
     let recipe = snapshot.finder.recipe();
-    let a = side(name, &text, format, recipe)?;
-    let (name, text) = text_again(snapshot, b)?;
-    let b_side = side(name, &text, Format::Text, recipe)?;
+    let b_side = known_side(snapshot, b)?;
     snapshot.sketching(|sketcher| {
-        let compared = Compared::new(&a, &b_side, recipe, sketcher);
+        let compared = Compared::new(a, &b_side, recipe, sketcher);
         Ok(Pair {
             menu: Menu::Other,
             a: excerpt(&a.name, 200),

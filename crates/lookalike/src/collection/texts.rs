@@ -132,6 +132,15 @@ impl Collection {
         Ok(texts)
     }
 
+    /// A document as it was sketched, features and weights and all. Or why it cannot be had.
+    pub fn document(&self, doc: u32) -> Result<Result<Document<'static>, Lost>, StorageError> {
+        let mut found = Err(Lost::NotKept);
+        self.each_again(&[doc], |_, document| {
+            found = document.map(|document| document.clone().into_owned());
+        })?;
+        Ok(found)
+    }
+
     /// Calls back with the text of each of some documents, whose numbers increase, in the
     /// order they are read: one text in memory at a time.
     pub(crate) fn each_text(
@@ -139,11 +148,24 @@ impl Collection {
         docs: &[u32],
         mut each: impl FnMut(u32, Result<String, Lost>),
     ) -> Result<(), StorageError> {
+        self.each_again(docs, |doc, document| {
+            each(doc, document.map(|document| document.text().into_owned()));
+        })
+    }
+
+    /// The same with the documents themselves.
+    fn each_again(
+        &self,
+        docs: &[u32],
+        mut each: impl FnMut(u32, Result<&Document<'_>, Lost>),
+    ) -> Result<(), StorageError> {
         let mut sketcher = self.recipe(None).ok().map(|recipe| Sketcher::new(&recipe));
         for task in tasks(self, docs)? {
             task.read(&mut |doc, entry, again| {
-                let text = again.and_then(|again| again.text(entry, sketcher.as_mut()));
-                each(doc, text);
+                each(
+                    doc,
+                    again.and_then(|again| again.judged(entry, sketcher.as_mut())),
+                );
             })?;
         }
         Ok(())
@@ -438,8 +460,12 @@ impl Again<'_> {
         }
     }
 
-    /// Its text, if it is the document that was read then.
-    fn text(&self, entry: &Entry, sketcher: Option<&mut Sketcher>) -> Result<String, Lost> {
+    /// It, if it is the document that was read then.
+    fn judged(
+        &self,
+        entry: &Entry,
+        sketcher: Option<&mut Sketcher>,
+    ) -> Result<&Document<'_>, Lost> {
         let has_tokens = |sketcher: &mut Sketcher| {
             self.document.sketch(sketcher);
             sketcher.tokens_name().0 == entry.tokens_name
@@ -447,7 +473,7 @@ impl Again<'_> {
         self.is_of(entry)?;
         match self.read {
             Some((_, path)) if !sketcher.is_none_or(has_tokens) => Err(Lost::Changed(shown(path))),
-            _ => Ok(self.document.text().into_owned()),
+            _ => Ok(&self.document),
         }
     }
 }

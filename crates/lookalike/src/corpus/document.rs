@@ -20,7 +20,7 @@ use lookalike_core::canonical::{TokenKind, Tokens};
 use lookalike_core::recipe::Recipe;
 use lookalike_core::sketch::Sketch;
 use lookalike_core::sketcher::Sketcher;
-use lookalike_core::weighted::{self, WeightedSet};
+use lookalike_core::weighted::{self, BadWeight, WeightedSet};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -256,13 +256,13 @@ impl<'a> Document<'a> {
         if !features.weights.is_empty() && !recipe.sketch.is_weighted() {
             return Err(Unusable::Weights);
         }
-        let mut sum = 0.0;
+        let mut sum = 0.0_f64;
         for (feature, &weight) in features.list.iter().zip(&features.weights) {
-            sum += weight;
             let bad = |why| Unusable::BadWeight(excerpt(feature), why);
-            weighted::check(weight)
-                .and(weighted::check(sum))
-                .map_err(bad)?;
+            sum += weighted::check(weight).map_err(bad)?;
+            if sum.is_infinite() {
+                return Err(bad(BadWeight::TooMuch));
+            }
         }
         Ok(())
     }
@@ -313,6 +313,21 @@ impl<'a> Document<'a> {
             encoding: decoded.encoding,
             encoding_source: decoded.source,
             replaced: decoded.replaced,
+        }
+    }
+
+    /// The same, borrowing nothing.
+    pub fn into_owned(self) -> Document<'static> {
+        let content = match self.content {
+            Content::Text(text) => Content::Text(Cow::Owned(text.into_owned())),
+            Content::Features(features) => Content::Features(features),
+        };
+        Document {
+            content,
+            is_html: self.is_html,
+            encoding: self.encoding,
+            encoding_source: self.encoding_source,
+            replaced: self.replaced,
         }
     }
 

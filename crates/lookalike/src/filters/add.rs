@@ -40,6 +40,17 @@ pub struct Added {
     pub rejects: Vec<(String, crate::corpus::record::Refused)>,
 }
 
+impl Added {
+    /// As the counts of any sweep: no copies are set aside, so that all documents are
+    /// distinct, and no pairs are kept.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            distinct: self.added,
+            ..counts_of(&self.tally)
+        }
+    }
+}
+
 /// Adds documents to the filter's collection in a folder, which is made if it is not there.
 /// The recipe's sketch is the filter's, whatever it says.
 pub fn add(

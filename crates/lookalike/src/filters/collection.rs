@@ -15,11 +15,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use hashbrown::HashMap;
 use lookalike_core::recipe::Recipe;
 use lookalike_core::seed::Key;
 use serde::{Deserialize, Serialize};
 
 use super::Spec;
+use super::truth::host;
 use crate::add::sketching::{id_key, url_key};
 use crate::add::tally::Tally;
 use crate::blocks::{BlockReader, Record};
@@ -371,6 +373,22 @@ impl Filtered {
 
     pub(crate) fn source(&self, part: usize, number: u32) -> Option<&Source> {
         self.sources[part].get(number as usize)?.as_ref()
+    }
+
+    /// The files that its documents were read from.
+    pub fn sources(&self) -> impl Iterator<Item = &Path> {
+        let all = self.sources.iter().flatten().flatten();
+        all.map(|source| source.path.as_path())
+    }
+
+    /// How many documents the host with most of them has; those without a URL count as one.
+    /// Reads all URLs.
+    pub fn largest_host(&self) -> Result<u64, StorageError> {
+        let mut counts: HashMap<u64, u64> = HashMap::new();
+        for doc in 0..self.documents() {
+            *counts.entry(host(self, doc)?).or_insert(0) += 1;
+        }
+        Ok(counts.into_values().max().unwrap_or(0))
     }
 
     /// A document's id and URL.

@@ -110,6 +110,8 @@ impl Tables<'_> {
             };
             let ((id_a, url_a), (id_b, url_b)) = (strings(pair.a)?, strings(pair.b)?);
             let best = known.unwrap_or(*pair);
+            // True values of weights are parts of a sum, which are no samples and no features.
+            let counted = if kind.is_weighted() { *pair } else { best };
             let estimate = best.estimate(Measure::Resemblance, kind);
             let value = |measure| best.estimate(measure, kind).map(|estimate| estimate.value);
             writer.write(&PairRow {
@@ -119,7 +121,7 @@ impl Tables<'_> {
                 id_b: id_b.as_deref(),
                 url_a: url_a.as_deref(),
                 url_b: url_b.as_deref(),
-                common: u64::from(best.common),
+                common: u64::from(counted.common),
                 resemblance: estimate.map(|estimate| estimate.value),
                 resemblance_low: estimate.map(|estimate| estimate.low),
                 resemblance_high: estimate.map(|estimate| estimate.high),

@@ -221,7 +221,8 @@ table! {
         url_a: Option<&'a str>,
         /// The address of the other.
         url_b: Option<&'a str>,
-        /// How many fingerprints their sketches share.
+        /// How many fingerprints their sketches share; of a pair that was read again, how many
+        /// shingles both have, unless these are counted by weights.
         common: u64,
         /// The estimate of their resemblance.
         resemblance: Option<f64>,
