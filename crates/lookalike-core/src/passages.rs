@@ -107,6 +107,9 @@ fn with_repeats<T: Token>(xs: &[T], ys: &[T], width: Width) -> Vec<Passage> {
 /// What B has in none of some passages and A has: B repeats it. The first place of A that
 /// has a shingle will do.
 fn repeats<T: Token>(xs: &[T], ys: &[T], told: &[Passage], width: Width) -> Vec<Passage> {
+    if told.is_empty() {
+        return Vec::new(); // a shingle that both have would have been told of A
+    }
     let len = width.get().min(xs.len()).min(ys.len());
     let mut told: Vec<&Range<usize>> = told.iter().map(|passage| &passage.b).collect();
     told.sort_unstable_by_key(|b| (b.start, b.end));
@@ -118,7 +121,7 @@ fn repeats<T: Token>(xs: &[T], ys: &[T], told: &[Passage], width: Width) -> Vec<
         }
         at = at.max(b.end);
     }
-    if len == 0 || left.is_empty() {
+    if left.is_empty() {
         return Vec::new();
     }
     let places = Places::of(xs, len);
