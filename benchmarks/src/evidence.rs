@@ -203,10 +203,10 @@ pub fn judge_copies(figures: &mut Figures, corpora: &Path) -> Result<()> {
     let query = finder.query(&document, None, &mut finder.sketcher(), Reread::Never);
     let found = copies(&finder, &document, &query, None, CopiesOptions::default())?;
     let told: BTreeMap<u32, Kind> = found.copies.iter().map(|one| (one.doc, one.kind)).collect();
-    // Every text of the collection, the slow way. Of one address the newest counts.
+    // Every text of the collection, the slow way.
     let own = words(&text);
     let own_words: Vec<&[u8]> = own.iter().collect();
-    let (mut newest, mut kinds) = (BTreeMap::new(), BTreeMap::new());
+    let mut kinds = BTreeMap::new();
     for doc in 0..collection.documents() {
         let other = words(&collection.text(doc)?.map_err(anyhow::Error::msg)?);
         let shares = overlap(&own, &other, Recipe::default().width, Shingling::Set);
@@ -225,10 +225,8 @@ pub fn judge_copies(figures: &mut Figures, corpora: &Path) -> Result<()> {
             Kind::Partial
         };
         kinds.insert(doc, kind);
-        let (id, url) = collection.strings(doc, &collection.entry(doc)?)?;
-        newest.insert(url.or(id).unwrap_or_default(), doc);
     }
-    let expected: BTreeSet<u32> = newest.into_values().collect();
+    let expected: BTreeSet<u32> = kinds.keys().copied().collect();
     let name = "copies of GPL-3.0";
     let is_told = expected.iter().filter(|doc| told.contains_key(doc)).count();
     let count = expected.len();

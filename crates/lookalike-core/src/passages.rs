@@ -4,6 +4,7 @@
 //! tokens ─► hashes ─► exact runs: every shingle that both have, as far as it goes
 //!                      └─► runs with little between them are one passage
 //!                          └─► its ends go on over small changes ─► what differs inside
+//!                              └─► what is left of B and stands in A: B repeats it
 //! ```
 //!
 //! A passage is anchored: it has a shingle in a row that both documents have. (Of a
@@ -11,9 +12,10 @@
 //! runs that stand up to a shingle apart in both documents, and at its ends, where a
 //! changed word or a few are stepped over if more words than that agree behind them.
 //!
-//! Passages are in A's reading order and do not overlap in A, and every token of a
-//! shingle of A that B has lies in one. (Of B, a part that A repeats is told once for each
-//! time; a part that B repeats may be told for one of its places only.)
+//! Passages are in A's reading order, and every token of a shingle of A that B has lies in
+//! one. A part that either repeats is told for each of its places: no shingle of B that A
+//! has is without a token in a passage. [`of_numbers`] leaves the repeats of B out: its
+//! passages do not overlap in A.
 //!
 //! Time O(|A| + |B|) for a given shingle, whatever the text: a shingle that stands at very
 //! many places of B is tried at [`TRIES`] of them, and where the last passage would go on.
@@ -83,7 +85,7 @@ pub fn passages(a: &Tokens, b: &Tokens, width: Width) -> Vec<Passage> {
             .map(|token| xxh3_64_with_seed(token, secret))
             .collect()
     };
-    let found = of_numbers(&hashes(a), &hashes(b), width);
+    let found = with_repeats(&hashes(a), &hashes(b), width);
     // Two words may have one hash. Nobody has seen it; who has gets the right answer.
     let is_same = |(x, y): (Range<usize>, Range<usize>)| {
         x.zip(y).all(|(i, j)| a.canonical(i) == b.canonical(j))
@@ -92,10 +94,74 @@ pub fn passages(a: &Tokens, b: &Tokens, width: Width) -> Vec<Passage> {
         return found;
     }
     let (xs, ys) = numbered(a, b);
-    of_numbers(&xs, &ys, width)
+    with_repeats(&xs, &ys, width)
 }
 
-/// The same for tokens that are numbers already, equal ones alike.
+fn with_repeats<T: Token>(xs: &[T], ys: &[T], width: Width) -> Vec<Passage> {
+    let mut all = of_numbers(xs, ys, width);
+    all.extend(repeats(xs, ys, &all, width));
+    all.sort_by_key(|passage| (passage.a.start, passage.b.start));
+    all
+}
+
+/// What B has in none of some passages and A has: B repeats it. The first place of A that
+/// has a shingle will do.
+fn repeats<T: Token>(xs: &[T], ys: &[T], told: &[Passage], width: Width) -> Vec<Passage> {
+    if told.is_empty() {
+        return Vec::new(); // a shingle that both have would have been told of A
+    }
+    let len = width.get().min(xs.len()).min(ys.len());
+    let mut told: Vec<&Range<usize>> = told.iter().map(|passage| &passage.b).collect();
+    told.sort_unstable_by_key(|b| (b.start, b.end));
+    let mut left: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    for b in told.into_iter().chain([&(ys.len()..ys.len())]) {
+        if b.start >= at + len {
+            left.push(at..b.start);
+        }
+        at = at.max(b.end);
+    }
+    if left.is_empty() {
+        return Vec::new();
+    }
+    let places = Places::of(xs, len);
+    let mut found = Vec::new();
+    for part in left {
+        let windows = window_hashes(&ys[part.clone()], len);
+        let mut start = part.start;
+        while start + len <= part.end {
+            let window = &ys[start..start + len];
+            let Some(a) = places.find(xs, windows[start - part.start], window).next() else {
+                start += 1;
+                continue;
+            };
+            let run = xs[a..].iter().zip(&ys[start..part.end]);
+            let run = run.take_while(|(x, y)| x == y).count();
+            // In B's reading order, as if B were the first.
+            found.push(Passage {
+                a: start..start + run,
+                b: a..a + run,
+                changes: Vec::new(),
+            });
+            start += run;
+        }
+    }
+    let mut found = joined(ys, xs, found, width);
+    if width.get() > 1 {
+        extend(ys, xs, &mut found, width);
+        found = joined(ys, xs, found, width);
+    }
+    let swap = |Change { a, b }| Change { a: b, b: a };
+    let swapped = found.into_iter().map(|Passage { a, b, changes }| Passage {
+        a: b,
+        b: a,
+        changes: changes.into_iter().map(swap).collect(),
+    });
+    swapped.collect()
+}
+
+/// The same for tokens that are numbers already, equal ones alike, and without what B
+/// repeats.
 pub fn of_numbers<T: Token>(xs: &[T], ys: &[T], width: Width) -> Vec<Passage> {
     let runs = runs(xs, ys, width);
     let all = runs.into_iter().map(|run| Passage {
@@ -503,6 +569,19 @@ mod tests {
         assert_eq!(got, [plain(0..30_000, 0..30_000)]);
     }
 
+    #[test]
+    fn what_either_repeats_is_told_at_each_place() {
+        let (once, twice) = ("x 1 2 3 4 5 y", "1 2 3 4 5 p q 1 2 3 4 5 r s 1 2 3 4 5");
+        let places = [0..5, 7..12, 14..19];
+        let got = found(once, twice, 3);
+        assert_eq!(got, places.clone().map(|b| plain(1..6, b)));
+        assert_eq!(found(twice, once, 3), places.map(|a| plain(a, 1..6)));
+        // With a word changed in the second.
+        let got = found("x 1 2 3 4 5 6 7 y", "1 2 3 4 5 6 7 p q 1 2 3 X 5 6 7", 3);
+        assert_eq!(got.len(), 2, "{got:?}");
+        assert_eq!((&got[1].a, &got[1].b, got[1].len()), (&(1..8), &(9..16), 6));
+    }
+
     fn shingles(t: &Tokens, width: Width) -> Vec<Vec<Vec<u8>>> {
         let all = windows(t.len(), width);
         all.map(|r| r.map(|i| t.canonical(i).to_vec()).collect())
@@ -533,6 +612,31 @@ mod tests {
                 }
             }
             prop_assert_eq!(covered, shared);
+        }
+
+        #[test]
+        fn no_shingle_that_both_have_is_left_out(a in "[abcd ]{0,80}", b in "[abcd ]{0,160}", w in 1_usize..7) {
+            let (x, y) = (words(&a), words(&b));
+            let got = passages(&x, &y, width(w));
+            for passage in &got {
+                for (p, q) in passage.same() {
+                    for (i, j) in p.zip(q) {
+                        prop_assert_eq!(x.canonical(i), y.canonical(j));
+                    }
+                }
+            }
+            prop_assert!(got.is_sorted_by_key(|passage| passage.a.start));
+            let short = width(w.min(x.len()).min(y.len()).max(1));
+            let (ours, theirs) = (shingles(&x, short), shingles(&y, short));
+            let told = |window: &Range<usize>, b: &Range<usize>| window.start < b.end && b.start < window.end;
+            for (window, shingle) in windows(y.len(), short).zip(&theirs) {
+                let is_told = got.iter().any(|passage| told(&window, &passage.b));
+                prop_assert!(is_told || !ours.contains(shingle), "{:?} of B", window);
+            }
+            for (window, shingle) in windows(x.len(), short).zip(&ours) {
+                let is_told = got.iter().any(|passage| told(&window, &passage.a));
+                prop_assert!(is_told || !theirs.contains(shingle), "{:?} of A", window);
+            }
         }
 
         #[test]

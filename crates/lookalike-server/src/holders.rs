@@ -98,6 +98,7 @@ impl Holder {
             out["moved"] = json!(holding.is_moved);
         }
         out["earlier"] = json!(copy.earlier);
+        out["now"] = json!(copy.now.name());
         out["doc"] = json!(copy.doc);
         out["id"] = json!(self.named.id);
         if let Some(place) = &self.named.place {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lookalike::copies::{Copies, CopiesOptions, copies};
+use lookalike::copies::{Copies, CopiesOptions, Now, copies};
 use lookalike::corpus::document::{Document, Format};
 use lookalike::corpus::unusable::Unusable;
 use lookalike::find::{Finder, Reread};
@@ -23,7 +23,8 @@ use crate::output::{file, text};
 /// Every document of the collection that has enough of the text is judged by its own text,
 /// kept or read again: identical (the same words and no others), full (all its words among
 /// others), altered (the whole of it with words changed), partial (a part). Copies with the
-/// same words carry one version. Newest first; of each address its newest copy.
+/// same words carry one version. Newest first; `now` says whether the address still has it,
+/// has a newer copy (changed), or none any more (gone).
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -116,7 +117,8 @@ impl CopiesArgs {
             note(global, &message);
         }
         if let Some(path) = &self.csv {
-            let contacts: usize = holders.iter().map(|one| one.copy.contacts.len()).sum();
+            let newest = holders.iter().filter(|one| one.copy.now != Now::Changed);
+            let contacts: usize = newest.map(|one| one.copy.contacts.len()).sum();
             let shown = lookalike::corpus::unusable::shown(path);
             note(
                 global,
@@ -222,6 +224,7 @@ fn told(found: &Copies, holders: &[Holder]) -> String {
             rows.push(vec![
                 format!("  {}", text::excerpt(&holder.named.title(), 120)),
                 date.unwrap_or("").to_owned(),
+                holder.copy.now.name().to_owned(),
                 holder.copy.kind.name().to_owned(),
                 share(holder.doc_in_copy),
                 share(holder.copy_in_doc),
@@ -231,6 +234,7 @@ fn told(found: &Copies, holders: &[Holder]) -> String {
         let head = [
             "  copy",
             "date",
+            "now",
             "kind",
             "of the text there",
             "of it in the text",
@@ -242,12 +246,14 @@ fn told(found: &Copies, holders: &[Holder]) -> String {
     out
 }
 
-/// One row a contact; a copy without one has a row without.
+/// One row a contact; a copy without one has a row without. Of each address its newest copy
+/// alone: nobody is to get a letter about each.
 fn csv(holders: &[Holder]) -> Vec<u8> {
     let mut out = String::from(
-        "contact,host,url,date,kind,version,doc_in_copy,copy_in_doc,judged_by,changes\n",
+        "contact,host,url,date,kind,version,doc_in_copy,copy_in_doc,judged_by,changes,now\n",
     );
-    for holder in holders {
+    let newest = |holder: &&Holder| holder.copy.now != Now::Changed;
+    for holder in holders.iter().filter(newest) {
         let copy = &holder.copy;
         let share = |share: Option<lookalike_server::wire::Share>| {
             share.map_or_else(String::new, |share| format!("{:.4}", share.best()))
@@ -271,6 +277,7 @@ fn csv(holders: &[Holder]) -> Vec<u8> {
                 share(holder.copy_in_doc),
                 judged_by(copy).to_owned(),
                 changes.to_string(),
+                copy.now.name().to_owned(),
             ];
             let cells: Vec<String> = cells.iter().map(|cell| quoted(cell)).collect();
             out.push_str(&cells.join(","));

@@ -43,6 +43,7 @@ struct Row {
     doc: u32,
     name: String,
     date: String,
+    now: &'static str,
     kind: String,
     held: String,
     own: String,
@@ -122,6 +123,7 @@ fn row(holder: &Holder) -> Row {
         doc: copy.doc,
         name: words::excerpt(&holder.named.title(), 90),
         date: date.unwrap_or_default().to_owned(),
+        now: copy.now.name(),
         kind: if copy.holding.is_some() {
             copy.kind.name().to_owned()
         } else {

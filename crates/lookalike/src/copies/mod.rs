@@ -17,7 +17,8 @@
 //! document whose text is gone the kind is told by the estimate, and said to be.
 //!
 //! Copies that have the same words of the text, with the same words in place of others,
-//! carry one *version*. Of each address the newest copy is told.
+//! carry one *version*. Every text that is a copy is told, also when its address has had
+//! another since: who held it when is part of the answer.
 //!
 //! Time: the postings of all samples, and the text of every copy once; memory: some texts.
 
@@ -202,6 +203,30 @@ pub struct Copy {
     pub contacts: Vec<String>,
     /// How many earlier documents of its address hold the text too.
     pub earlier: usize,
+    /// What its address has now.
+    pub now: Now,
+}
+
+/// What the address of a copy has at its newest capture.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Now {
+    /// The copy.
+    There,
+    /// Another copy of the text, or a newer one was seen since.
+    Changed,
+    /// No copy of it any more; this was the newest.
+    Gone,
+}
+
+impl Now {
+    /// As it is written down.
+    pub fn name(self) -> &'static str {
+        match self {
+            Now::There => "there",
+            Now::Changed => "changed",
+            Now::Gone => "gone",
+        }
+    }
 }
 
 /// A wording of the text that copies carry.
@@ -262,7 +287,7 @@ pub fn copies(
             all.extend(judged(collection, one, page, options)?);
         }
     }
-    let mut all = newest(collection, all)?;
+    with_places(collection, &mut all)?;
     all.sort_by(|x, y| y.date.cmp(&x.date).then(x.doc.cmp(&y.doc)));
     Ok(Copies {
         unread,
@@ -364,30 +389,46 @@ fn judged(
         version: 0,
         contacts: page.contacts,
         earlier: 0,
+        now: Now::There,
     }))
 }
 
-/// Of each address the newest copy; what has no address is a copy of its own.
-fn newest(collection: &Collection, all: Vec<Copy>) -> Result<Vec<Copy>, StorageError> {
-    let mut by_url: BTreeMap<String, Copy> = BTreeMap::new();
-    let mut out = Vec::new();
-    for mut copy in all {
+/// Notes of each copy what its address had before and has now; what has no address is there.
+fn with_places(collection: &Collection, all: &mut [Copy]) -> Result<(), StorageError> {
+    let mut by_url: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (place, copy) in all.iter().enumerate() {
         let (_, url) = collection.strings(copy.doc, &collection.entry(copy.doc)?)?;
-        let Some(url) = url else {
-            out.push(copy);
-            continue;
-        };
-        if let Some(known) = by_url.get_mut(&url) {
-            if (copy.date, copy.doc) < (known.date, known.doc) {
-                known.earlier += 1;
-                continue;
-            }
-            copy.earlier = known.earlier + 1;
+        if let Some(url) = url {
+            by_url.entry(url).or_default().push(place);
         }
-        by_url.insert(url, copy);
     }
-    out.extend(by_url.into_values());
-    Ok(out)
+    for (url, mut places) in by_url {
+        places.sort_by_key(|&place| (all[place].date, all[place].doc));
+        let last = last_captured(collection, &url)?;
+        let newest = places.len() - 1;
+        for (earlier, place) in places.into_iter().enumerate() {
+            let copy = &mut all[place];
+            copy.earlier = earlier;
+            copy.now = if last == Some(copy.doc) {
+                Now::There
+            } else if earlier < newest {
+                Now::Changed
+            } else {
+                Now::Gone
+            };
+        }
+    }
+    Ok(())
+}
+
+/// The document that an address had when it was captured last; without a date is oldest.
+fn last_captured(collection: &Collection, url: &str) -> Result<Option<u32>, StorageError> {
+    let mut last = None;
+    for doc in collection.find_named(url)? {
+        let seen = collection.captures_of(doc)?;
+        last = last.max(seen.iter().map(|one| (one.date, doc)).max());
+    }
+    Ok(last.map(|(_, doc)| doc))
 }
 
 /// Numbers the versions that copies carry.

@@ -89,6 +89,7 @@ fn copies_are_told_newest_first_with_versions_and_contacts() {
         ),
         ("http://d.example/4", "2023-01-01", own[100..250].join(" ")),
         ("http://e.example/5", "2025-01-01", words(2, 300).join(" ")),
+        ("http://d.example/4", "2024-06-01", words(3, 300).join(" ")),
     ];
     for keeps in [false, true] {
         let folder = tempfile::tempdir().expect("a folder");
@@ -114,16 +115,17 @@ fn copies_are_told_newest_first_with_versions_and_contacts() {
             copies(&finder, &document, &query, None, options).expect("sound")
         };
         let found = ask();
-        let told: Vec<(u32, Kind, usize, usize)> = found
+        let told: Vec<(u32, Kind, usize, usize, Now)> = found
             .copies
             .iter()
-            .map(|copy| (copy.doc, copy.kind, copy.version, copy.earlier))
+            .map(|copy| (copy.doc, copy.kind, copy.version, copy.earlier, copy.now))
             .collect();
         let expected = [
-            (1, Kind::Altered, 1, 0),
-            (4, Kind::Partial, 2, 0),
-            (2, Kind::Altered, 1, 1),
-            (0, Kind::Full, 0, 0),
+            (1, Kind::Altered, 1, 0, Now::There),
+            (4, Kind::Partial, 2, 0, Now::Gone),
+            (2, Kind::Altered, 1, 1, Now::There),
+            (3, Kind::Full, 0, 0, Now::Changed),
+            (0, Kind::Full, 0, 0, Now::There),
         ];
         assert_eq!(told, expected);
         assert_eq!(found.copies[0].contacts, ["me@b.example", "info@b.example"]);

@@ -4,10 +4,16 @@
 //! address ─► every rule that shortens it, and what is left ─┐
 //!         └─► itself ───────────────────────────────────────┴─► sorted by what is left:
 //!                                              the same page, or not, in the same sweep
+//! parameters that this says nothing of ─► several at once, in the same way
 //! ```
+//!
+//! Some parameters never come alone: a mailing adds its source and its campaign to every
+//! link. No two addresses differ by one of them, so they are looked at together, and what
+//! is known of all of them is taken for each, as nothing is known against it.
 //!
 //! About ten records of 24 bytes an address, a part of them at a time.
 
+use std::cmp::Reverse;
 use std::hash::{Hash, Hasher};
 
 use hashbrown::{HashMap, HashSet};
@@ -33,15 +39,42 @@ struct Left {
 const AT_ONCE: usize = 1 << 22;
 const EACH: usize = 12;
 
-fn hash(rule: &Rule) -> u64 {
+/// Rules that are tried together; mostly one.
+fn hash(rules: &[Rule]) -> u64 {
     let mut hasher = Xxh3Default::new();
-    rule.hash(&mut hasher);
+    rules.hash(&mut hasher);
     hasher.finish().max(1)
 }
 
+/// What is tried on an address: calls back with rules, and what all of them leave of it.
+type Trials<'t> = dyn Fn(&str, &mut dyn FnMut(&[Rule], &str)) + 't;
+
+/// What was dropped of addresses, and an address each where it was.
+type Tallies = HashMap<u64, (u32, Tally)>;
+
 /// All rules of this kind that the evidence is enough for.
 pub(super) fn learn(site: &Site<'_>, options: &CrumbOptions) -> Vec<Learnt> {
-    let mut tallies: HashMap<u64, (u32, Tally)> = HashMap::new();
+    let singly = |url: &str, each: &mut dyn FnMut(&[Rule], &str)| {
+        Rule::each_drop(url, |rule, without| {
+            each(std::slice::from_ref(&rule), &without);
+        });
+    };
+    let tallies = gather(site, &singly);
+    let contradicted = tallies.iter().filter(|(_, (_, tally))| tally.is_against());
+    let mut decided: HashSet<u64> = contradicted.map(|(number, _)| *number).collect();
+    let alone = accepted(site, tallies, &singly, options);
+    decided.extend(alone.iter().map(|one| hash(&one.rules)));
+    let jointly = |url: &str, each: &mut dyn FnMut(&[Rule], &str)| {
+        let is_open = |rule: &Rule| !decided.contains(&hash(std::slice::from_ref(rule)));
+        Rule::each_joint_drop(url, is_open, each);
+    };
+    let joint = accepted(site, gather(site, &jointly), &jointly, options);
+    widest(&each_its_own(alone, joint))
+}
+
+/// Tries rules on all addresses.
+fn gather(site: &Site<'_>, trials: &Trials<'_>) -> Tallies {
+    let mut tallies = Tallies::new();
     let passes = (site.urls.len() * EACH).div_ceil(AT_ONCE).max(1) as u64;
     for pass in 0..passes {
         let mut left = Vec::new();
@@ -57,21 +90,23 @@ pub(super) fn learn(site: &Site<'_>, options: &CrumbOptions) -> Vec<Learnt> {
                 }
             };
             put(xxh3_64(url.as_bytes()), 0, 0);
-            Rule::each_drop(url, |rule, without| {
-                put(xxh3_64(without.as_bytes()), hash(&rule), rule.dropped(url));
+            trials(url, &mut |rules, without| {
+                let dropped = rules
+                    .iter()
+                    .fold(0_u32, |sum, rule| rule.dropped(url) ^ sum.rotate_left(7));
+                put(xxh3_64(without.as_bytes()), hash(rules), dropped.max(1));
             });
         }
         left.sort_unstable();
         for group in left.chunk_by(|x, y| x.key == y.key) {
-            judge(site, group, &mut tallies);
+            judge(site, group, trials, &mut tallies);
         }
     }
-    let learnt = accepted(site, tallies, options);
-    widest(&learnt)
+    tallies
 }
 
 /// Addresses of which the same is left.
-fn judge(site: &Site<'_>, group: &[Left], tallies: &mut HashMap<u64, (u32, Tally)>) {
+fn judge(site: &Site<'_>, group: &[Left], trials: &Trials<'_>, tallies: &mut Tallies) {
     let bare = group.partition_point(|one| one.rule == 0);
     let (bare, ruled) = group.split_at(bare);
     let mut seen: Vec<(Seen, u32)> = Vec::new();
@@ -105,18 +140,20 @@ fn judge(site: &Site<'_>, group: &[Left], tallies: &mut HashMap<u64, (u32, Tally
             tally.differ(pair);
         } else if let Some((content, pair)) = same {
             tally.agree(content, pair);
-            note(site, of_rule, tally);
+            note(site, of_rule, trials, tally);
         }
     }
 }
 
 /// Notes where in its scope a rule has evidence, and by which ids.
-fn note(site: &Site<'_>, of_rule: &[Left], tally: &mut Tally) {
+fn note(site: &Site<'_>, of_rule: &[Left], trials: &Trials<'_>, tally: &mut Tally) {
     if tally.parts() > 1 {
         return; // ids are asked for only where there are not two parts
     }
     let url = &site.urls[of_rule[0].url as usize];
-    let Some(rule) = rule_of(url, of_rule[0].rule) else {
+    let rules = rules_of(url, of_rule[0].rule, trials);
+    // Those that are tried together are of one scope.
+    let Some(rule) = rules.first() else {
         return;
     };
     if let Some(part) = rule.part(url) {
@@ -129,39 +166,69 @@ fn note(site: &Site<'_>, of_rule: &[Left], tally: &mut Tally) {
     }
 }
 
-/// The rule of a number, from an address that it shortens.
-fn rule_of(url: &str, number: u64) -> Option<Rule> {
-    let mut found = None;
-    Rule::each_drop(url, |rule, _| {
-        if hash(&rule) == number {
-            found = Some(rule);
+/// The rules of a number, from an address that they shorten.
+fn rules_of(url: &str, number: u64, trials: &Trials<'_>) -> Vec<Rule> {
+    let mut found = Vec::new();
+    trials(url, &mut |rules, _| {
+        if hash(rules) == number {
+            found = rules.to_vec();
         }
     });
     found
 }
 
-/// Rules with enough evidence, each with the parts of its scope that have some.
+/// Rules with enough evidence, tried together.
+struct Accepted {
+    rules: Vec<Rule>,
+    evidence: Evidence,
+    /// How many parts of their scope have some of it, up to two.
+    parts: usize,
+}
+
+/// Rules with enough evidence.
 fn accepted(
     site: &Site<'_>,
-    tallies: HashMap<u64, (u32, Tally)>,
+    tallies: Tallies,
+    trials: &Trials<'_>,
     options: &CrumbOptions,
-) -> Vec<(Learnt, usize)> {
+) -> Vec<Accepted> {
     let name = |url: u32| site.name(url);
-    let mut learnt: Vec<(Learnt, usize)> = Vec::new();
-    let mut tallies: Vec<(u64, (u32, Tally))> = tallies.into_iter().collect();
-    tallies.sort_unstable_by_key(|(number, _)| *number);
+    let mut all = Vec::new();
     for (number, (sample, mut tally)) in tallies {
-        let Some(rule) = rule_of(&site.urls[sample as usize], number) else {
+        let rules = rules_of(&site.urls[sample as usize], number, trials);
+        if rules.is_empty() {
             continue;
-        };
+        }
         let parts = tally.parts().max(if tally.has_many_ids() { 2 } else { 0 });
         let evidence: Evidence = tally.evidence(name);
         if options.accepts(&evidence) {
-            learnt.push((Learnt { rule, evidence }, parts));
+            all.push(Accepted {
+                rules,
+                evidence,
+                parts,
+            });
         }
     }
-    learnt.sort_by(|x, y| x.0.rule.cmp(&y.0.rule));
-    learnt
+    all.sort_by(|x, y| x.rules.cmp(&y.rules));
+    all
+}
+
+/// Every rule once, with the parts of its scope that have evidence: its own, or the most
+/// that it has together with others.
+fn each_its_own(alone: Vec<Accepted>, mut joint: Vec<Accepted>) -> Vec<(Learnt, usize)> {
+    joint.sort_by_key(|one| Reverse((one.parts, one.evidence.support)));
+    let mut all: Vec<(Learnt, usize)> = Vec::new();
+    let mut known: HashSet<Rule> = HashSet::new();
+    for one in alone.into_iter().chain(joint) {
+        for rule in one.rules {
+            if known.insert(rule.clone()) {
+                let evidence = one.evidence.clone();
+                all.push((Learnt { rule, evidence }, one.parts));
+            }
+        }
+    }
+    all.sort_by(|x, y| x.0.rule.cmp(&y.0.rule));
+    all
 }
 
 /// Of a parameter's rules the widest, but none wider than where there is evidence: with

@@ -129,6 +129,11 @@ impl Tally {
         }
     }
 
+    /// Whether anything speaks against it.
+    pub(super) fn is_against(&self) -> bool {
+        self.against > 0
+    }
+
     pub(super) fn lag(&mut self, pair: (u32, u32)) {
         self.lagging += 1;
         if self.contradictions.len() < EXAMPLES {

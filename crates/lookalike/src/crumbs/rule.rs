@@ -267,6 +267,25 @@ impl<'u> Parts<'u> {
         }
     }
 
+    /// The names of its parameters, each once, sorted.
+    fn parameters(&self) -> Vec<&'u str> {
+        let query = self.query.strip_prefix('?').unwrap_or_default();
+        let mut names: Vec<&str> = query.split('&').map(name_of).collect();
+        names.retain(|name| !name.is_empty());
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The scopes that a rule for one of them may have.
+    fn scopes(&self) -> [Scope; 3] {
+        [
+            Scope::Site,
+            Scope::Section(self.section()),
+            Scope::Path(self.path.to_owned()),
+        ]
+    }
+
     /// The place of the directory behind a prefix.
     fn behind(&self, prefix: &str) -> Option<(usize, usize)> {
         let rest = self.path.strip_prefix(prefix)?.strip_prefix('/')?;
@@ -304,6 +323,10 @@ fn name_of(parameter: &str) -> &str {
 
 /// Names that servers give the page of a directory, before the dot.
 const INDEX: [&str; 5] = ["index", "default", "home", "main", "welcome"];
+
+/// Addresses with more parameters are not tried without several of them at once: records
+/// grow with their number.
+const MOST_TOGETHER: usize = 8;
 
 /// Directories that are looked at, from the root.
 const DEPTH: usize = 8;
@@ -454,7 +477,7 @@ impl Rule {
         let mut found = Vec::new();
         let origin = parts.origin.to_owned();
         if let Some(query) = parts.query.strip_prefix('?') {
-            let mut names: Vec<&str> = query.split('&').map(name_of).collect();
+            let names: Vec<&str> = query.split('&').map(name_of).collect();
             for two in names.windows(2) {
                 // By their names alone: that is an order that ends.
                 if !two[1].is_empty() && two[1] < two[0] {
@@ -465,21 +488,13 @@ impl Rule {
                     });
                 }
             }
-            names.retain(|name| !name.is_empty());
-            names.sort_unstable();
-            names.dedup();
-            for name in names {
-                let scopes = [
-                    Scope::Site,
-                    Scope::Section(parts.section()),
-                    Scope::Path(parts.path.to_owned()),
-                ];
-                found.extend(scopes.map(|scope| Rule::Parameter {
-                    origin: origin.clone(),
-                    scope,
-                    name: name.to_owned(),
-                }));
-            }
+        }
+        for name in parts.parameters() {
+            found.extend(parts.scopes().map(|scope| Rule::Parameter {
+                origin: origin.clone(),
+                scope,
+                name: name.to_owned(),
+            }));
         }
         for behind in parts.path.split(';').skip(1) {
             if let Some((name, _)) = behind.split_once('=')
@@ -520,6 +535,44 @@ impl Rule {
         for rule in found {
             if let Some(without) = rule.apply(url) {
                 each(rule, without);
+            }
+        }
+    }
+
+    /// Calls back with rules for several parameters of an address, and what all of them
+    /// leave of it: for all that are `open`, and for all but one.
+    pub(super) fn each_joint_drop(
+        url: &str,
+        is_open: impl Fn(&Rule) -> bool,
+        each: &mut dyn FnMut(&[Rule], &str),
+    ) {
+        let Some(parts) = Parts::of(url) else { return };
+        let names = parts.parameters();
+        if !(2..=MOST_TOGETHER).contains(&names.len()) {
+            return;
+        }
+        for scope in parts.scopes() {
+            let rules = names.iter().map(|name| Rule::Parameter {
+                origin: parts.origin.to_owned(),
+                scope: scope.clone(),
+                name: (*name).to_owned(),
+            });
+            let rules: Vec<Rule> = rules.filter(&is_open).collect();
+            let mut tried = |rules: &[Rule]| {
+                if rules.len() > 1 {
+                    let without = rules
+                        .iter()
+                        .fold(url.to_owned(), |url, rule| rule.apply(&url).unwrap_or(url));
+                    each(rules, &without);
+                }
+            };
+            tried(&rules);
+            // One of them may say which page it is, and have no two values beside the same
+            // others.
+            for kept in 0..rules.len() {
+                let mut others = rules.clone();
+                others.remove(kept);
+                tried(&others);
             }
         }
     }

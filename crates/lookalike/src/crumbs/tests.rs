@@ -102,6 +102,47 @@ fn two_rules_that_are_wrong_together_are_not_both_kept() {
 }
 
 #[test]
+fn parameters_that_never_come_alone_are_found_together() {
+    let mut pages = Vec::new();
+    for i in 0..6 {
+        for section in ["news", "shop"] {
+            let content = 2 * i + u32::from(section == "shop");
+            let page = format!("http://a/{section}/page?id={i}");
+            pages.push((page.clone(), content));
+            pages.push((format!("{page}&utm_source=mail&utm_medium=x{i}"), content));
+            pages.push((format!("{page}&utm_source=feed&utm_campaign=y"), content));
+            // Two that come together too, and one of them matters.
+            let shown = |view: u32| format!("http://a/{section}/{i}?view={view}&unit={view}");
+            pages.push((shown(1), 100 + 2 * content));
+            pages.push((shown(2), 101 + 2 * content));
+        }
+    }
+    let pages: Vec<(&str, u32)> = pages.iter().map(|(url, page)| (&**url, *page)).collect();
+    assert_eq!(
+        learn(&pages, 5),
+        ["utm_campaign", "utm_medium", "utm_source"]
+            .map(|name| format!("http://a/…: ?{name}= does not matter"))
+    );
+}
+
+#[test]
+fn parameters_that_are_on_every_address_are_found_beside_the_one_that_matters() {
+    // No value comes twice: nothing says that `id` matters but the pages themselves.
+    let mut pages = Vec::new();
+    for i in 0..6 {
+        for turn in 0..2 {
+            let page = format!("http://a/view?id={i}&sid=s{i}{turn}&tick=t{i}{turn}");
+            pages.push((page, i));
+        }
+    }
+    let pages: Vec<(&str, u32)> = pages.iter().map(|(url, page)| (&**url, *page)).collect();
+    assert_eq!(
+        learn(&pages, 5),
+        ["sid", "tick"].map(|name| format!("http://a/view: ?{name}= does not matter"))
+    );
+}
+
+#[test]
 fn what_is_known_of_one_folder_is_not_said_of_those_around_it() {
     let page =
         |version: &str, name: &str, content: u32| (format!("http://a/{version}/{name}"), content);
