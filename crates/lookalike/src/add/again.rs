@@ -189,10 +189,11 @@ fn same_digests(
             return Ok(None);
         }
     }
-    let mut names = stored.iter().zip(sources);
-    let named = match names.all(|(stored, source)| stored.name == source.name) {
-        true => Named::AsBefore,
-        false => Named::Otherwise,
+    let mut both = stored.iter().zip(sources);
+    let named = if both.all(|(stored, source)| stored.name == source.name) {
+        Named::AsBefore
+    } else {
+        Named::Otherwise
     };
     let digests = stored.into_iter().map(|one| one.digest).collect();
     Ok(Some((digests, named)))
