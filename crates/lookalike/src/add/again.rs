@@ -199,6 +199,31 @@ fn same_digests(
     Ok(Some((digests, named)))
 }
 
+/// A revisit of what a document has, as it is before anybody knows that: the payload and the
+/// address are all there is of it.
+fn revisit(of_doc: &Entry) -> Entry {
+    let kept = [
+        Flag::Revisit,
+        Flag::HasId,
+        Flag::HasUrl,
+        Flag::Dated,
+        Flag::DateUnreadable,
+    ];
+    let kept = kept.into_iter().fold(0, |flags, flag| flags | flag as u8);
+    Entry {
+        flags: of_doc.flags & kept | Flag::Revisit as u8,
+        key: of_doc.key,
+        payload: of_doc.payload,
+        source: of_doc.source,
+        offset: of_doc.offset,
+        date: of_doc.date,
+        id_len: of_doc.id_len,
+        url_len: of_doc.url_len,
+        facts: of_doc.facts,
+        ..Entry::default()
+    }
+}
+
 /// Entries, and for each of them: id, URL, media type.
 type Records = (Vec<Entry>, Vec<u8>);
 
@@ -219,7 +244,11 @@ fn records(
     };
     let mut entries = segment.entries()?;
     while let Some(entry) = entries.next_record()? {
-        all.push((nameless(entry), Vec::new()));
+        if entry.has(Flag::Revisit) {
+            all.push((revisit(&entry), segment.string_bytes(&entry)?));
+        } else {
+            all.push((nameless(entry), Vec::new()));
+        }
     }
     let mut captures = segment.captures()?;
     while let Some(capture) = captures.next_record()? {
@@ -227,18 +256,24 @@ fn records(
         let Some(of) = at.checked_sub(1).map(|at| &older[at]) else {
             return Ok(None);
         };
-        let mut entry = nameless(of.entry(capture.doc)?);
+        let of_doc = of.entry(capture.doc)?;
+        let (mut entry, strings) = if capture.is_revisit {
+            (revisit(&of_doc), of.string_bytes(&of_doc)?)
+        } else if of_doc.has(Flag::Revisit) {
+            // Content came to what had been a revisit only, and is known by another's names.
+            return Ok(None);
+        } else {
+            (nameless(of_doc), Vec::new())
+        };
         entry.flags &= !(Flag::Dated as u8);
+        entry.date = 0;
         if let Some(when) = capture.when() {
             entry.date = when.0;
             entry.set(Flag::Dated);
         }
-        if capture.is_revisit {
-            return Ok(None);
-        }
         (entry.source, entry.offset) = (capture.source, capture.offset);
         entry.facts = capture.facts;
-        all.push((entry, Vec::new()));
+        all.push((entry, strings));
     }
     for index in 0..blanks {
         let mut entry = segment.blank(index)?;
@@ -246,11 +281,11 @@ fn records(
         entry.strings = 0;
         all.push((entry, strings));
     }
-    // A record that shares its place with another, or has its content from one.
+    // A record that shares its place with another.
     let place = |entry: &Entry| (entry.source, entry.offset);
     all.sort_by_key(|(entry, _)| place(entry));
     let is_unsure = |pair: &[(Entry, Vec<u8>)]| place(&pair[0].0) == place(&pair[1].0);
-    if all.windows(2).any(is_unsure) || all.iter().any(|(entry, _)| entry.has(Flag::Revisit)) {
+    if all.windows(2).any(is_unsure) {
         return Ok(None);
     }
     let mut bodies = Vec::new();

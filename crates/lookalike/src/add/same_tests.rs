@@ -399,10 +399,22 @@ fn that_files_are_those_of_the_last_sweep_does_not_show() {
     fs::write(&paths[0], &changed).unwrap();
     let changed = Inputs::expand(&paths, &options.reading);
     assert!(!is_taken_over(&disk, &changed, &options));
-    // What was revisited is told by the archive, not by bytes: it is read again.
-    let pages = [&pages[..], &gzip(&revisit("http://x/a", 'a'))].concat();
-    fs::write(&paths[0], &pages).unwrap();
+    // Revisits of what is there, at its own address and at another.
+    let revisits = [
+        gzip(&revisit("http://x/a", 'a')),
+        gzip(&revisit("http://x/z", 'a')),
+    ];
+    fs::write(&paths[0], [pages, revisits.concat()].concat()).unwrap();
     let inputs = Inputs::expand(&paths, &options.reading);
-    add_to(&disk, &inputs, &options, &mut |_| {}).unwrap();
-    assert!(!is_taken_over(&disk, &inputs, &options));
+    let made = |forgets| {
+        let disk = SimFs::new();
+        for sweep in 0..3 {
+            FORGETS.set(forgets);
+            add_to(&disk, &inputs, &options, &mut |_| {}).unwrap();
+            FORGETS.set(false);
+            assert!(is_taken_over(&disk, &inputs, &options), "{sweep}");
+        }
+        contents(&disk)
+    };
+    assert_same(&made(false), &made(true));
 }
