@@ -382,16 +382,18 @@ pub(crate) fn stats(
     let measured =
         filters::acceptance(filtered, &recipe, measure, processors()).map_err(damaged(filtered))?;
     let mut disk: BTreeMap<&str, u64> = BTreeMap::new();
+    // All but the bytes of ids and URLs themselves.
+    let mut without = 0;
     for file in filtered.manifest().files() {
         let kind = file.name.split('-').next().unwrap_or_default();
         *disk.entry(kind).or_insert(0) += file.file_len;
+        let names = if kind == "strings" {
+            file.payload_len
+        } else {
+            0
+        };
+        without += file.file_len - names;
     }
-    let of_urls = |kind: &str| matches!(kind, "strings" | "ends" | "keys");
-    let without: u64 = disk
-        .iter()
-        .filter(|(kind, _)| !of_urls(kind))
-        .map(|(_, len)| len)
-        .sum();
     let each = without as f64 / f64::from(filtered.documents().max(1));
     let mut out = text::stdout();
     if global.json {

@@ -38,6 +38,7 @@ mod records;
 mod stream;
 #[cfg(test)]
 mod tests;
+pub(crate) mod varint;
 mod write;
 
 pub use read::{BlockCursor, BlockReader, Words, verify};

@@ -149,8 +149,20 @@ pub(crate) fn write_lookup(
     mut file: BlockWriter,
     count: u64,
     budget: u64,
-    mut all: impl FnMut(&mut dyn FnMut(u64, u32)) -> Result<(), StorageError>,
+    all: impl FnMut(&mut dyn FnMut(u64, u32)) -> Result<(), StorageError>,
 ) -> Result<FileEntry, StorageError> {
+    each_in_order(count, budget, all, |named| file.append_records(named))?;
+    file.finish()
+}
+
+/// Calls `take` with names and documents in order, some at a time, as [`write_lookup`] has
+/// them.
+pub(crate) fn each_in_order(
+    count: u64,
+    budget: u64,
+    mut all: impl FnMut(&mut dyn FnMut(u64, u32)) -> Result<(), StorageError>,
+    mut take: impl FnMut(&[(u64, u32)]) -> Result<(), StorageError>,
+) -> Result<(), StorageError> {
     let per_pass = (budget / 16).max(1 << 4);
     let bits = count
         .div_ceil(per_pass)
@@ -165,7 +177,7 @@ pub(crate) fn write_lookup(
             }
         })?;
         named.sort_unstable();
-        file.append_records(&named)?;
+        take(&named)?;
     }
-    file.finish()
+    Ok(())
 }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use lookalike_core::recipe::Recipe;
 
-use super::collection::{FilterState, FilterSweep, NO_ID, Place};
+use super::collection::{FilterState, FilterSweep};
+use super::packed::PackedWriter;
+use super::places::{Place, key_of};
 use super::{Filtered, Spec, cluster};
 use crate::add::contents::Contents;
 use crate::add::sketching::{Position, Reading, Sketched, sketch_all};
@@ -20,7 +22,7 @@ use crate::add::{AddError, AddOptions, Event, IN_FLIGHT, Phase};
 use crate::blocks::{BlockWriter, FileKind};
 use crate::collection::entry::{Entry, Flag};
 use crate::collection::lock::Lock;
-use crate::collection::lookup::write_lookup;
+use crate::collection::lookup::each_in_order;
 use crate::collection::manifest::{self, Manifest, collect_garbage, commit};
 use crate::collection::segment::StoredSource;
 use crate::collection::state::{Counts, StoredReading, StoredRecipe};
@@ -205,9 +207,8 @@ struct Writers<'a> {
     spec: Spec,
     features: BlockWriter,
     counts: Option<BlockWriter>,
-    places: BlockWriter,
+    places: PackedWriter<Place>,
     strings: BlockWriter,
-    ends: BlockWriter,
     /// Keys of the documents, in order, until they are sorted: 8 bytes a document.
     keys: Vec<u64>,
     base: u32,
@@ -235,9 +236,8 @@ impl<'a> Writers<'a> {
             spec,
             features: create("features", FileKind::Sketches)?,
             counts,
-            places: create("places", FileKind::Documents)?,
+            places: PackedWriter::new(create("places", FileKind::Documents)?),
             strings: create("strings", FileKind::Names)?,
-            ends: create("ends", FileKind::Lookup)?,
             keys: Vec::new(),
             base,
             next: base,
@@ -282,20 +282,19 @@ impl<'a> Writers<'a> {
             counts.append_record(u32::try_from(features.len()).unwrap_or(u32::MAX))?;
         }
         self.features.append_records(&features)?;
-        self.places.append_record(Place {
-            offset: entry.offset,
+        let has_id = entry.has(Flag::HasId);
+        self.places.append(Place {
             source: entry.source,
-            date: entry.when(),
+            offset: entry.offset,
+            minutes: entry.when().map(|date| date.0.div_euclid(60)),
+            names: self.strings.position(),
+            id_len: has_id.then_some(entry.id_len),
+            url_len: entry.url_len,
         })?;
         self.strings.append(id)?;
         self.strings.append(url)?;
-        let id_len = if entry.has(Flag::HasId) {
-            entry.id_len
-        } else {
-            NO_ID
-        };
-        self.ends.append_record((self.strings.position(), id_len))?;
-        self.keys.push(entry.key);
+        let (id, url) = (String::from_utf8_lossy(id), String::from_utf8_lossy(url));
+        self.keys.push(key_of(has_id.then_some(&*id), &url));
         self.next = self
             .next
             .checked_add(1)
@@ -318,11 +317,13 @@ impl<'a> Writers<'a> {
         };
         let (base, keys) = (self.base, &self.keys);
         let count = keys.len() as u64;
-        let keys = write_lookup(create("keys", FileKind::Lookup)?, count, budget, |each| {
-            for (doc, &key) in (base..).zip(keys) {
-                each(key, doc);
-            }
+        let mut sorted = create("keys", FileKind::Lookup)?;
+        let all = |each: &mut dyn FnMut(u64, u32)| {
+            (base..).zip(keys).for_each(|(doc, &key)| each(key, doc));
             Ok(())
+        };
+        each_in_order(count, budget, all, |named| {
+            named.iter().try_for_each(|one| sorted.append_record(one.1))
         })?;
         let mut sources = create("sources", FileKind::Names)?;
         for source in &inputs.sources {
@@ -331,12 +332,12 @@ impl<'a> Writers<'a> {
             line.push(b'\n');
             sources.append(&line)?;
         }
-        let all = [self.features, self.places, self.strings, self.ends, sources];
+        let all = [self.features, self.strings, sorted, sources];
         for file in all.into_iter().chain(self.counts) {
             let file = file.finish()?;
             manifest.add_file(file);
         }
-        manifest.add_file(keys);
+        manifest.add_file(self.places.finish()?);
         Ok(())
     }
 }

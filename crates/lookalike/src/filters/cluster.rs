@@ -10,6 +10,8 @@ use lookalike_core::recipe::Recipe;
 use super::Filtered;
 use super::collection::{FilterClustering, FilterState};
 use super::join::Candidates;
+use super::packed::PackedWriter;
+use super::places::{Listed, Member};
 use super::truth::Texts;
 use crate::add::AddError;
 use crate::blocks::{BlockWriter, FileKind};
@@ -163,7 +165,8 @@ fn write(
         let name = file_name(what, manifest.generation());
         BlockWriter::create(storage, &name, FileKind::Clusters, manifest.file_id(&name))
     };
-    let (mut members, mut roster) = (create("members")?, create("roster")?);
+    let mut members = PackedWriter::new(create("members")?);
+    let mut roster = PackedWriter::new(create("roster")?);
     let mut of_clusters = Vec::new();
     for doc in 0..collection.documents() {
         let cluster = sets.find(doc);
@@ -174,11 +177,13 @@ fn write(
         made.clusters += u64::from(cluster == doc);
         made.clustered_documents += 1;
         made.largest = made.largest.max(size.into());
-        members.append_record((doc, cluster))?;
+        members.append(Member { doc, cluster })?;
         of_clusters.push((cluster, doc));
     }
     of_clusters.sort_unstable();
-    roster.append_records(&of_clusters)?;
+    for (cluster, doc) in of_clusters {
+        roster.append(Listed { cluster, doc })?;
+    }
     let mut kept = std::mem::take(&mut manifest.state.clusterings);
     kept.retain(|one| one.resemblance != made.resemblance && one.documents == made.documents);
     // The filter's own is what is shown unasked.

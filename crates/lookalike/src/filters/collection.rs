@@ -3,14 +3,15 @@
 //! ```text
 //! features  u64 × k a document             by number; super-shingles: as many as `counts`
 //! counts    u32 a document                 of super-shingles only
-//! places    offset 5 bytes | source 3 bytes | minutes since 1970, i32     12 bytes
+//! places    rows: source, offset, minutes since 1970, lengths of id and URL
 //! strings   ids and URLs, one after the other
-//! ends      (where they end u64, bytes of the id u32)                     of URLs
-//! keys      (key, document), sorted                                       of URLs
+//! keys      u32 a document                 sorted by the keys of their names
 //! sources   one JSON object a line
-//! members   (document, cluster), roster (cluster, document)  of those in clusters
-//! exact     (document, document, common, sizes)  of verified pairs
+//! members   rows: document, cluster        of those in clusters, by document
+//! roster    rows: cluster, document        of the same, by cluster
 //! ```
+//!
+//! Rows: see `packed.rs`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -21,11 +22,12 @@ use lookalike_core::seed::Key;
 use serde::{Deserialize, Serialize};
 
 use super::Spec;
+use super::packed::{Packed, Row};
+use super::places::{Listed, Member, Place, key_of};
 use super::truth::host;
 use crate::add::sketching::{id_key, url_key};
 use crate::add::tally::Tally;
-use crate::blocks::{BlockReader, Record};
-use crate::collection::lookup::Lookup;
+use crate::blocks::BlockReader;
 use crate::collection::manifest::{self, Manifest};
 use crate::collection::segment::StoredSource;
 use crate::collection::state::{RecipeFault, StoredReading, StoredRecipe};
@@ -98,47 +100,6 @@ impl FilterClustering {
     }
 }
 
-/// Where a document was read, and when.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Place {
-    pub(crate) offset: u64,
-    pub(crate) source: u32,
-    pub(crate) date: Option<Timestamp>,
-}
-
-/// What an offset may be at most, and a source's number: past them a document's text is
-/// not read again.
-pub(crate) const MOST_OFFSET: u64 = (1 << 40) - 1;
-pub(crate) const MOST_SOURCE: u32 = (1 << 24) - 1;
-
-impl Record for Place {
-    type Bytes = [u8; 12];
-    const LEN: usize = 12;
-
-    fn to_bytes(self) -> [u8; 12] {
-        let mut bytes = [0; 12];
-        bytes[..5].copy_from_slice(&self.offset.min(MOST_OFFSET).to_le_bytes()[..5]);
-        bytes[5..8].copy_from_slice(&self.source.min(MOST_SOURCE).to_le_bytes()[..3]);
-        let minutes = self.date.map_or(i32::MIN, |date| {
-            i32::try_from(date.0.div_euclid(60)).unwrap_or(i32::MIN)
-        });
-        bytes[8..].copy_from_slice(&minutes.to_le_bytes());
-        bytes
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Place {
-        let (mut offset, mut source) = ([0; 8], [0; 4]);
-        offset[..5].copy_from_slice(&bytes[..5]);
-        source[..3].copy_from_slice(&bytes[5..8]);
-        let minutes = <u32 as Record>::from_bytes(&bytes[8..12]).cast_signed();
-        Place {
-            offset: u64::from_le_bytes(offset),
-            source: u32::from_le_bytes(source),
-            date: (minutes != i32::MIN).then_some(Timestamp(i64::from(minutes) * 60)),
-        }
-    }
-}
-
 /// What is told of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilteredDocument {
@@ -165,10 +126,59 @@ pub(crate) struct Part {
     counts: Option<BlockReader>,
     /// Where the features of each document begin, where they differ in number.
     starts: OnceLock<Vec<u64>>,
-    pub(crate) places: BlockReader,
+    places: Packed<Place>,
     strings: BlockReader,
-    ends: BlockReader,
-    keys: Lookup,
+    keys: BlockReader,
+}
+
+impl Part {
+    /// A document's id and URL, which may be empty.
+    fn names(&self, place: &Place) -> Result<(Option<String>, String), StorageError> {
+        let text = |from: u64, len: u32| {
+            if u64::from(len) > self.strings.len() {
+                let what = "it is shorter than a name in it";
+                let name = &self.strings.entry().name;
+                return Err(StorageError::damaged(name, what, None));
+            }
+            let mut bytes = vec![0; len as usize];
+            self.strings.read_at(from, &mut bytes)?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let id = place.id_len.map(|len| text(place.names, len)).transpose()?;
+        let behind = place.names + u64::from(place.id_len.unwrap_or(0));
+        Ok((id, text(behind, place.url_len)?))
+    }
+
+    /// Appends the documents whose names have a key. O(log documents) names are read.
+    fn keyed(&self, key: u64, docs: &mut Vec<u32>) -> Result<(), StorageError> {
+        let at = |index: u64| {
+            let doc = self.keys.record::<u32>(index)?;
+            let Some(own) = doc.checked_sub(self.base) else {
+                let what = "it names a document of another sweep";
+                return Err(StorageError::damaged(&self.keys.entry().name, what, None));
+            };
+            let (id, url) = self.names(&self.places.row(own.into())?)?;
+            Ok((key_of(id.as_deref(), &url), doc))
+        };
+        let count = u64::from(self.documents);
+        let (mut low, mut high) = (0, count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if at(middle)?.0 < key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        for index in low..count {
+            let (found, doc) = at(index)?;
+            if found != key {
+                break;
+            }
+            docs.push(doc);
+        }
+        Ok(())
+    }
 }
 
 /// The collection of a filter, opened for reading.
@@ -215,10 +225,10 @@ impl Filtered {
                 let entry = manifest.file(&file_name(what, sweep.generation))?;
                 BlockReader::open(&*storage, entry)
             };
-            let places = open("places")?;
-            if places.record_count::<Place>()? != u64::from(sweep.documents) {
+            let keys = open("keys")?;
+            if keys.record_count::<u32>()? != u64::from(sweep.documents) {
                 let what = "it has another number of documents than the manifest says";
-                return Err(StorageError::damaged(&places.entry().name, what, None));
+                return Err(StorageError::damaged(&keys.entry().name, what, None));
             }
             parts.push(Part {
                 base: sweep.base,
@@ -229,10 +239,9 @@ impl Filtered {
                     Some(_) => None,
                 },
                 starts: OnceLock::new(),
-                places,
+                places: Packed::new(open("places")?, sweep.documents.into())?,
                 strings: open("strings")?,
-                ends: open("ends")?,
-                keys: Lookup::new(open("keys")?)?,
+                keys,
             });
             let reader = open("sources")?;
             let wrong =
@@ -368,7 +377,7 @@ impl Filtered {
         let index = doc
             .checked_sub(self.parts[part].base)
             .map_or(u64::MAX, u64::from);
-        Ok((part, self.parts[part].places.record(index)?))
+        Ok((part, self.parts[part].places.row(index)?))
     }
 
     pub(crate) fn source(&self, part: usize, number: u32) -> Option<&Source> {
@@ -393,36 +402,9 @@ impl Filtered {
 
     /// A document's id and URL.
     pub fn strings(&self, doc: u32) -> Result<(Option<String>, Option<String>), StorageError> {
-        let part = &self.parts[self.part_of(doc)];
-        let index = doc.checked_sub(part.base).map_or(u64::MAX, u64::from);
-        let (end, id_len) = part.ends.record::<(u64, u32)>(index)?;
-        let begin = match index.checked_sub(1) {
-            Some(before) => part.ends.record::<(u64, u32)>(before)?.0,
-            None => 0,
-        };
-        let len = end
-            .checked_sub(begin)
-            .and_then(|len| usize::try_from(len).ok());
-        let len = len
-            .filter(|&len| len as u64 <= part.strings.len())
-            .ok_or_else(|| {
-                StorageError::damaged(
-                    &part.ends.entry().name,
-                    "a name ends before it begins",
-                    None,
-                )
-            })?;
-        let mut bytes = vec![0; len];
-        part.strings.read_at(begin, &mut bytes)?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (id, url) = match id_len {
-            NO_ID => (None, &bytes[..]),
-            some => {
-                let (id, url) = bytes.split_at((some as usize).min(len));
-                (Some(text(id)), url)
-            }
-        };
-        Ok((id, (!url.is_empty()).then(|| text(url))))
+        let (part, place) = self.place(doc)?;
+        let (id, url) = self.parts[part].names(&place)?;
+        Ok((id, (!url.is_empty()).then_some(url)))
     }
 
     /// What is told of a document.
@@ -434,7 +416,7 @@ impl Filtered {
             doc,
             id,
             url,
-            date: place.date.or(of_sweep),
+            date: place.date().or(of_sweep),
             file: self
                 .source(part, place.source)
                 .map_or_else(String::new, |source| source.name.clone()),
@@ -444,14 +426,11 @@ impl Filtered {
 
     /// The documents with a URL, or with that for an id, in order.
     pub fn find_named(&self, name: &str) -> Result<Vec<u32>, StorageError> {
-        let mut keys = [url_key(name), id_key(name)];
-        keys.sort_unstable();
         let mut docs = Vec::new();
         for part in &self.parts {
-            part.keys.find_all(&keys, |_, doc| {
-                docs.push(doc);
-                Ok(())
-            })?;
+            for key in [url_key(name), id_key(name)] {
+                part.keyed(key, &mut docs)?;
+            }
         }
         let mut found = Vec::new();
         docs.sort_unstable();
@@ -479,13 +458,16 @@ impl Filtered {
         clustering: &FilterClustering,
         doc: u32,
     ) -> Result<Option<u32>, StorageError> {
-        let members = self.open_file(&clustering.file("members"))?;
-        let at = members.partition_point(|member: &(u32, u32)| member.0 < doc)?;
-        if at == members.record_count::<(u32, u32)>()? {
-            return Ok(None);
-        }
-        let (found, cluster) = members.record::<(u32, u32)>(at)?;
-        Ok((found == doc).then_some(cluster))
+        let members = self.rows::<Member>(clustering, "members")?;
+        let mut found = None;
+        members.each_from(
+            |member| member.doc < doc,
+            |member| {
+                found = (member.doc == doc).then_some(member.cluster);
+                false
+            },
+        )?;
+        Ok(found)
     }
 
     /// The documents of a cluster, in order.
@@ -494,17 +476,16 @@ impl Filtered {
         clustering: &FilterClustering,
         cluster: u32,
     ) -> Result<Vec<u32>, StorageError> {
-        let roster = self.open_file(&clustering.file("roster"))?;
-        let from = roster.partition_point(|one: &(u32, u32)| one.0 < cluster)?;
-        let mut stream =
-            roster.records::<(u32, u32)>(from..roster.record_count::<(u32, u32)>()?, 1)?;
+        let roster = self.rows::<Listed>(clustering, "roster")?;
         let mut docs = Vec::new();
-        while let Some((of, doc)) = stream.next_record()? {
-            if of != cluster {
-                break;
-            }
-            docs.push(doc);
-        }
+        roster.each_from(
+            |one| one.cluster < cluster,
+            |one| {
+                let is_of_it = one.cluster == cluster;
+                docs.extend(is_of_it.then_some(one.doc));
+                is_of_it
+            },
+        )?;
         Ok(docs)
     }
 
@@ -514,27 +495,34 @@ impl Filtered {
         clustering: &FilterClustering,
         mut each: impl FnMut(u32, &[u32]),
     ) -> Result<(), StorageError> {
-        let roster = self.open_file(&clustering.file("roster"))?;
-        let mut stream = roster.all_records::<(u32, u32)>(8)?;
+        let roster = self.rows::<Listed>(clustering, "roster")?;
         let (mut current, mut docs) = (u32::MAX, Vec::new());
-        while let Some((cluster, doc)) = stream.next_record()? {
-            if cluster != current && !docs.is_empty() {
-                each(current, &docs);
-                docs.clear();
-            }
-            current = cluster;
-            docs.push(doc);
-        }
+        roster.each_from(
+            |_| false,
+            |one| {
+                if one.cluster != current && !docs.is_empty() {
+                    each(current, &docs);
+                    docs.clear();
+                }
+                current = one.cluster;
+                docs.push(one.doc);
+                true
+            },
+        )?;
         if !docs.is_empty() {
             each(current, &docs);
         }
         Ok(())
     }
 
-    fn open_file(&self, name: &str) -> Result<BlockReader, StorageError> {
-        BlockReader::open(&*self.storage, self.manifest.file(name)?)
+    /// A file of a clustering: a row for each document in a cluster.
+    fn rows<R: Row>(
+        &self,
+        clustering: &FilterClustering,
+        what: &str,
+    ) -> Result<Packed<R>, StorageError> {
+        let entry = self.manifest.file(&clustering.file(what))?;
+        let reader = BlockReader::open(&*self.storage, entry)?;
+        Packed::new(reader, clustering.clustered_documents)
     }
 }
-
-/// In place of the length of an id that there is not.
-pub(crate) const NO_ID: u32 = u32::MAX;

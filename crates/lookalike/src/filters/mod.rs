@@ -8,8 +8,8 @@
 //! find:    a document ─► its features ─► one pass over all features
 //! ```
 //!
-//! Kept of a document: its features, where it was read (8 bytes) and when (4), its id and
-//! URL, and a lookup by these. Not kept: names of bytes and tokens, sketches, postings,
+//! Kept of a document: its features, where it was read and when (some five bytes), its id and
+//! URL, and a lookup by these (4 bytes). Not kept: names of bytes and tokens, sketches, postings,
 //! pairs, further captures. So the same page seen again is a document again, nothing tells
 //! how alike two documents are, and what needs more than "accepted" is read again.
 //!
@@ -20,6 +20,10 @@
 //! | [`find()`] | one pass over the features | none |
 
 mod spec;
+
+mod packed;
+
+mod places;
 
 mod collection;
 

@@ -21,6 +21,7 @@ use std::ops::Range;
 
 use lookalike_core::recipe::SketchKind;
 
+use crate::blocks::varint::{put_varint, take_varint};
 use crate::blocks::{BlockCursor, BlockReader, BlockWriter, FileEntry, FileKind, Words};
 use crate::storage::{Storage, StorageError};
 
@@ -277,27 +278,6 @@ impl PostingsWriter {
     pub(crate) fn finish(self) -> Result<(FileEntry, Vec<u8>), StorageError> {
         Ok((self.postings.finish()?, self.fences))
     }
-}
-
-fn put_varint(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push((number & 0x7f) as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push((number & 0x7f) as u8);
-}
-
-fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 /// The postings of one key.
