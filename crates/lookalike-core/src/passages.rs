@@ -23,14 +23,13 @@
 
 use crate::canonical::Tokens;
 use crate::diff::{Change, changes, numbered};
-use crate::shingle::Width;
+use crate::shingle::{Width, token_hashes, window_hashes};
 use hashbrown::{HashTable, hash_table};
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// How many places of B are tried for one shingle of A. A page of a thousand equal lines
 /// would otherwise cost a thousand times a thousand.
@@ -86,17 +85,9 @@ impl Passage {
 pub fn passages(a: &Tokens, b: &Tokens, width: Width) -> Vec<Passage> {
     // Hashes in place of numbers: a table of all words costs more than all the rest.
     let secret = RandomState::new().hash_one(0_u8);
-    let hashes = |tokens: &Tokens| -> Vec<u64> {
-        tokens
-            .iter()
-            .map(|token| xxh3_64_with_seed(token, secret))
-            .collect()
-    };
-    let found = with_repeats(&hashes(a), &hashes(b), width);
+    let found = with_repeats(&token_hashes(a, secret), &token_hashes(b, secret), width);
     // Two words may have one hash. Nobody has seen it; who has gets the right answer.
-    let is_same = |(x, y): (Range<usize>, Range<usize>)| {
-        x.zip(y).all(|(i, j)| a.canonical(i) == b.canonical(j))
-    };
+    let is_same = |(x, y): (Range<usize>, Range<usize>)| a.is_same(x, b, y);
     if found.iter().all(|passage| passage.same().all(is_same)) {
         return found;
     }
@@ -142,8 +133,8 @@ fn repeats<T: Token>(xs: &[T], ys: &[T], told: &[Passage], width: Width) -> Vec<
                 start += 1;
                 continue;
             };
-            let run = xs[a..].iter().zip(&ys[start..part.end]);
-            let run = run.take_while(|(x, y)| x == y).count();
+            let run = xs[a + len..].iter().zip(&ys[start + len..part.end]);
+            let run = len + run.take_while(|(x, y)| x == y).count();
             // In B's reading order, as if B were the first.
             found.push(Passage {
                 a: start..start + run,
@@ -210,9 +201,10 @@ fn runs<T: Token>(xs: &[T], ys: &[T], width: Width) -> Vec<Run> {
     let places = Places::of(ys, len);
     let of_a = window_hashes(xs, len);
     let count = of_a.len();
+    // Places of B that are tried have the shingle: only what follows is compared.
     let run = |a: usize, b: usize| {
-        let pairs = xs[a..].iter().zip(&ys[b..]);
-        pairs.take_while(|(x, y)| x == y).count()
+        let pairs = xs[a + len..].iter().zip(&ys[b + len..]);
+        len + pairs.take_while(|(x, y)| x == y).count()
     };
     // Where the shingle at a place of A leads: how far it goes on in B, and from where.
     let follow = |start: usize, last: Option<&Run>| -> Option<Reach> {
@@ -334,27 +326,6 @@ impl Places {
         let after = |&place: &u32| Some(self.next[place as usize]).filter(|next| *next != place);
         std::iter::successors(first, after).map(|place| place as usize)
     }
-}
-
-/// A hash of every stretch of `len` tokens, each from the one before.
-fn window_hashes<T: Token>(tokens: &[T], len: usize) -> Vec<u64> {
-    // Odd, and without a pattern: 2^64 divided by the golden ratio.
-    const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
-    let value = |token: T| crate::draw::mix(token.into().wrapping_add(1));
-    let leaving = (1..len).fold(1_u64, |power, _| power.wrapping_mul(BASE));
-    let mut hash = 0_u64;
-    let mut all = Vec::with_capacity(tokens.len().saturating_sub(len) + 1);
-    for (i, &token) in tokens.iter().enumerate() {
-        if i >= len {
-            hash = hash.wrapping_sub(value(tokens[i - len]).wrapping_mul(leaving));
-        }
-        hash = hash.wrapping_mul(BASE).wrapping_add(value(token));
-        if i + 1 >= len {
-            // The last bits of a sum of products are bad; tables look at those too.
-            all.push(crate::draw::mix(hash));
-        }
-    }
-    all
 }
 
 /// Neighbours with no more than a shingle between them, in both documents, made one.
