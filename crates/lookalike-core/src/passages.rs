@@ -10,7 +10,8 @@
 //! A passage is anchored: it has a shingle in a row that both documents have. (Of a
 //! document shorter than a shingle, all of it.) Around that it may differ: between two
 //! runs that stand up to a shingle apart in both documents, and at its ends, where a
-//! changed word or a few are stepped over if more words than that agree behind them.
+//! changed word or a few are stepped over if more words than that agree behind them, or
+//! fewer that are so rare that chance hardly put them there.
 //!
 //! Passages are in A's reading order, and every token of a shingle of A that B has lies in
 //! one. A part that either repeats is told for each of its places: no shingle of B that A
@@ -22,13 +23,13 @@
 
 use crate::canonical::Tokens;
 use crate::diff::{Change, changes, numbered};
-use crate::shingle::Width;
+use crate::shingle::{Width, token_hashes, window_hashes};
 use hashbrown::{HashTable, hash_table};
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// How many places of B are tried for one shingle of A. A page of a thousand equal lines
 /// would otherwise cost a thousand times a thousand.
@@ -37,6 +38,11 @@ pub const TRIES: usize = 16;
 /// The longest change that the end of a passage steps over, in tokens; no more than half a
 /// shingle either. Of longer ones chance finds too many.
 const STEP: usize = 6;
+
+/// How often chance may put words behind a change that would be taken for a passage going
+/// on: once in so many ends. At one in 256, and some five words each time, it is a word in
+/// fifty ends.
+const CHANCE: f64 = 1.0 / 256.0;
 
 /// A stretch of text that stands in both documents, but for some words.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -79,17 +85,9 @@ impl Passage {
 pub fn passages(a: &Tokens, b: &Tokens, width: Width) -> Vec<Passage> {
     // Hashes in place of numbers: a table of all words costs more than all the rest.
     let secret = RandomState::new().hash_one(0_u8);
-    let hashes = |tokens: &Tokens| -> Vec<u64> {
-        tokens
-            .iter()
-            .map(|token| xxh3_64_with_seed(token, secret))
-            .collect()
-    };
-    let found = with_repeats(&hashes(a), &hashes(b), width);
+    let found = with_repeats(&token_hashes(a, secret), &token_hashes(b, secret), width);
     // Two words may have one hash. Nobody has seen it; who has gets the right answer.
-    let is_same = |(x, y): (Range<usize>, Range<usize>)| {
-        x.zip(y).all(|(i, j)| a.canonical(i) == b.canonical(j))
-    };
+    let is_same = |(x, y): (Range<usize>, Range<usize>)| a.is_same(x, b, y);
     if found.iter().all(|passage| passage.same().all(is_same)) {
         return found;
     }
@@ -135,8 +133,8 @@ fn repeats<T: Token>(xs: &[T], ys: &[T], told: &[Passage], width: Width) -> Vec<
                 start += 1;
                 continue;
             };
-            let run = xs[a..].iter().zip(&ys[start..part.end]);
-            let run = run.take_while(|(x, y)| x == y).count();
+            let run = xs[a + len..].iter().zip(&ys[start + len..part.end]);
+            let run = len + run.take_while(|(x, y)| x == y).count();
             // In B's reading order, as if B were the first.
             found.push(Passage {
                 a: start..start + run,
@@ -203,9 +201,10 @@ fn runs<T: Token>(xs: &[T], ys: &[T], width: Width) -> Vec<Run> {
     let places = Places::of(ys, len);
     let of_a = window_hashes(xs, len);
     let count = of_a.len();
+    // Places of B that are tried have the shingle: only what follows is compared.
     let run = |a: usize, b: usize| {
-        let pairs = xs[a..].iter().zip(&ys[b..]);
-        pairs.take_while(|(x, y)| x == y).count()
+        let pairs = xs[a + len..].iter().zip(&ys[b + len..]);
+        len + pairs.take_while(|(x, y)| x == y).count()
     };
     // Where the shingle at a place of A leads: how far it goes on in B, and from where.
     let follow = |start: usize, last: Option<&Run>| -> Option<Reach> {
@@ -329,27 +328,6 @@ impl Places {
     }
 }
 
-/// A hash of every stretch of `len` tokens, each from the one before.
-fn window_hashes<T: Token>(tokens: &[T], len: usize) -> Vec<u64> {
-    // Odd, and without a pattern: 2^64 divided by the golden ratio.
-    const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
-    let value = |token: T| crate::draw::mix(token.into().wrapping_add(1));
-    let leaving = (1..len).fold(1_u64, |power, _| power.wrapping_mul(BASE));
-    let mut hash = 0_u64;
-    let mut all = Vec::with_capacity(tokens.len().saturating_sub(len) + 1);
-    for (i, &token) in tokens.iter().enumerate() {
-        if i >= len {
-            hash = hash.wrapping_sub(value(tokens[i - len]).wrapping_mul(leaving));
-        }
-        hash = hash.wrapping_mul(BASE).wrapping_add(value(token));
-        if i + 1 >= len {
-            // The last bits of a sum of products are bad; tables look at those too.
-            all.push(crate::draw::mix(hash));
-        }
-    }
-    all
-}
-
 /// Neighbours with no more than a shingle between them, in both documents, made one.
 fn joined<T: Token>(
     xs: &[T],
@@ -390,6 +368,7 @@ fn joined<T: Token>(
 /// Lets the ends of passages go on over small changes, as far as the next passage.
 fn extend<T: Token>(xs: &[T], ys: &[T], all: &mut [Passage], width: Width) {
     let step = STEP.min(width.get() / 2);
+    let common = Commonness::of(xs, ys);
     let mut before = 0;
     for i in 0..all.len() {
         let after = all.get(i + 1).map_or(xs.len(), |next| next.a.start);
@@ -399,15 +378,21 @@ fn extend<T: Token>(xs: &[T], ys: &[T], all: &mut [Passage], width: Width) {
         let until = until.filter(|&b| b >= passage.b.end).unwrap_or(ys.len());
         let (mut a, mut b) = (passage.a.end, passage.b.end);
         let room = (&xs[a..after], &ys[b..until]);
-        steps(&room.0.iter(), &room.1.iter(), step, |skip, run| {
-            if skip != (0, 0) {
-                passage.changes.push(Change {
-                    a: a..a + skip.0,
-                    b: b..b + skip.1,
-                });
-            }
-            (a, b) = (a + skip.0 + run, b + skip.1 + run);
-        });
+        steps(
+            &room.0.iter(),
+            &room.1.iter(),
+            step,
+            &common,
+            |skip, run| {
+                if skip != (0, 0) {
+                    passage.changes.push(Change {
+                        a: a..a + skip.0,
+                        b: b..b + skip.1,
+                    });
+                }
+                (a, b) = (a + skip.0 + run, b + skip.1 + run);
+            },
+        );
         (passage.a.end, passage.b.end) = (a, b);
         let (mut a, mut b) = (passage.a.start, passage.b.start);
         let room = (&xs[before..a], &ys[..b]);
@@ -416,6 +401,7 @@ fn extend<T: Token>(xs: &[T], ys: &[T], all: &mut [Passage], width: Width) {
             &room.0.iter().rev(),
             &room.1.iter().rev(),
             step,
+            &common,
             |skip, run| {
                 if skip != (0, 0) {
                     found.push(Change {
@@ -434,9 +420,15 @@ fn extend<T: Token>(xs: &[T], ys: &[T], all: &mut [Passage], width: Width) {
 }
 
 /// Goes on from where two rows begin: over a change, the smallest that will do, and over
-/// the run of equal tokens behind it, which must be longer than the change. Tells each.
-fn steps<'a, I, T>(xs: &I, ys: &I, most: usize, mut each: impl FnMut((usize, usize), usize))
-where
+/// the run of equal tokens behind it, which must be longer than the change or of tokens
+/// so rare that it is none of chance. Tells each.
+fn steps<'a, I, T>(
+    xs: &I,
+    ys: &I,
+    most: usize,
+    common: &Commonness<'_, T>,
+    mut each: impl FnMut((usize, usize), usize),
+) where
     I: ExactSizeIterator<Item = &'a T> + Clone,
     T: Token + 'a,
 {
@@ -457,11 +449,63 @@ where
             uneven.chain([(long, long)])
         });
         let mut found = skips.map(|skip| (skip, run(i + skip.0, j + skip.1)));
-        let Some((skip, run)) = found.find(|(skip, run)| *run > skip.0.max(skip.1)) else {
+        let goes_on = |&(skip, run): &((usize, usize), usize)| {
+            let long = skip.0.max(skip.1);
+            // All changes up to this long were tried, each as good an occasion for chance.
+            let tried = (long + 1) * (long + 1) - 1;
+            run > long || common.is_no_chance(tried, xs.clone().skip(i + skip.0).take(run))
+        };
+        let Some((skip, run)) = found.find(goes_on) else {
             return;
         };
         each(skip, run);
         (i, j) = (i + skip.0 + run, j + skip.1 + run);
+    }
+}
+
+/// How common each token is in two documents, counted when it is first asked: between
+/// texts that differ in whole sentences or not at all nobody asks.
+struct Commonness<'a, T> {
+    both: [&'a [T]; 2],
+    counts: OnceCell<HashTable<(T, u32)>>,
+}
+
+impl<'a, T: Token> Commonness<'a, T> {
+    fn of(xs: &'a [T], ys: &'a [T]) -> Commonness<'a, T> {
+        Commonness {
+            both: [xs, ys],
+            counts: OnceCell::new(),
+        }
+    }
+
+    /// Of all tokens of both, the share that are like this one.
+    fn share(&self, token: T) -> f64 {
+        let hash = |token: T| crate::draw::mix(token.into());
+        let counts = self.counts.get_or_init(|| {
+            let mut counts: HashTable<(T, u32)> = HashTable::new();
+            for &token in self.both.into_iter().flatten() {
+                let same = |known: &(T, u32)| known.0 == token;
+                let known = counts.entry(hash(token), same, |known| hash(known.0));
+                known.or_insert((token, 0)).get_mut().1 += 1;
+            }
+            counts
+        });
+        let found = counts.find(hash(token), |known| known.0 == token);
+        let all: usize = self.both.iter().map(|tokens| tokens.len()).sum();
+        found.map_or(0.0, |known| f64::from(known.1)) / all as f64
+    }
+
+    /// Whether so many attempts would hardly find these tokens in a row where all are drawn
+    /// as often as the documents have them.
+    fn is_no_chance<'t>(&self, attempts: usize, run: impl IntoIterator<Item = &'t T>) -> bool
+    where
+        T: 't,
+    {
+        let mut expected = attempts as f64;
+        run.into_iter().any(|&token| {
+            expected *= self.share(token);
+            expected <= CHANCE
+        })
     }
 }
 
@@ -549,6 +593,35 @@ mod tests {
         // One is as likely chance.
         let got = found("1 2 3 4 5 6 X 7 p", "1 2 3 4 5 6 Y 7 q", 6);
         assert_eq!(got, [plain(0..6, 0..6)]);
+    }
+
+    #[test]
+    fn an_end_goes_on_to_few_words_if_they_are_rare() {
+        let numbers = |from: usize, to: usize| (from..to).map(|n| format!("{n} "));
+        let text = |words: [&str; 3]| -> String {
+            let [head, inside, tail] = words;
+            let around = [head, "a b ", inside];
+            let passage = numbers(0, 400).chain([tail.to_owned()]);
+            around
+                .map(str::to_owned)
+                .into_iter()
+                .chain(passage)
+                .collect()
+        };
+        // Two words are fewer than the three before them, and none has them elsewhere.
+        let a = text(["p ", "X X X ", "Y Y Y c d q"]);
+        let b = text(["r ", "Z ", "c d s"]);
+        let got = found(&a, &b, 10);
+        assert_eq!(got.len(), 1, "{got:?}");
+        assert_eq!((&got[0].a, &got[0].b), (&(1..411), &(1..406)));
+        assert_eq!(got[0].len(), 404);
+        // The same words where every fourth word is one of them.
+        let common: String = numbers(1000, 1040)
+            .map(|n| "a b c d ".to_owned() + &n)
+            .collect();
+        let (a, b) = (format!("{common}{a}"), format!("{b} {common}"));
+        let got = found(&a, &b, 10);
+        assert!(got.iter().any(|passage| passage.a.len() == 400), "{got:?}");
     }
 
     #[test]

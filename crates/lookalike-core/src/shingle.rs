@@ -2,15 +2,17 @@
 //!
 //! A document shorter than `w` tokens is one shingle of all its tokens; one without
 //! tokens has none. [`ShingleIds`] numbers shingles *exactly*, by comparing tokens and
-//! not fingerprints: the oracle every sketch is judged by, and what `compare` and
-//! `scan` call exact.
+//! not fingerprints: the oracle every sketch is judged by, and what `scan` calls exact;
+//! [`overlap`] counts the same of two documents for `compare`.
 
 use crate::canonical::Tokens;
+use crate::estimate::Overlap;
 use hashbrown::{HashMap, HashTable, hash_table};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
 use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// How many tokens make a shingle.
 pub type Width = NonZeroUsize;
@@ -170,23 +172,98 @@ impl ShingleIds {
     }
 }
 
-/// The exact overlap of two documents' shingles: the oracle, in one call.
-pub fn overlap(
-    a: &Tokens,
-    b: &Tokens,
-    width: Width,
-    shingling: Shingling,
-) -> crate::estimate::Overlap {
-    let mut ids = ShingleIds::new(width, shingling);
-    let (a, b) = (ids.set(a), ids.set(b));
-    crate::estimate::Overlap::of_sorted(&a, &b)
+/// The exact overlap of two documents' shingles: what [`ShingleIds`] would say, which is
+/// its oracle.
+///
+/// Hashes of all shingles are sorted, each with the shingle's place in its last bits. Only
+/// those that meet are compared by their tokens, so that no table of tokens and none of
+/// shingles is needed, and memory is read in order. The hash is keyed at random.
+pub fn overlap(a: &Tokens, b: &Tokens, width: Width, shingling: Shingling) -> Overlap {
+    let secret = RandomState::new().hash_one(0_u8);
+    let hashes = |tokens: &Tokens| {
+        let len = width.get().min(tokens.len());
+        window_hashes(&token_hashes(tokens, secret), len)
+    };
+    let mut keys = hashes(a);
+    let of_a = keys.len();
+    keys.append(&mut hashes(b));
+    let places = keys.len().next_power_of_two() as u64 - 1;
+    for (key, place) in keys.iter_mut().zip(0..) {
+        *key = (*key & !places) | place;
+    }
+    keys.sort_unstable();
+    // Which document a place is of, and which tokens.
+    let window = |key: u64| {
+        #[expect(clippy::cast_possible_truncation, reason = "places are in memory")]
+        let place = (key & places) as usize;
+        let (tokens, start) = match place.checked_sub(of_a) {
+            None => (a, place),
+            Some(place) => (b, place),
+        };
+        let len = width.get().min(tokens.len());
+        (place < of_a, tokens, start..start + len)
+    };
+    let mut all = Overlap::default();
+    // The different shingles of one hash, nearly always one: where, and how often in both.
+    let mut different: Vec<(u64, [usize; 2])> = Vec::new();
+    for group in keys.chunk_by(|x, y| x & !places == y & !places) {
+        different.clear();
+        for &key in group {
+            let (is_a, tokens, range) = window(key);
+            let is_same = |other: u64| {
+                let (_, other, there) = window(other);
+                tokens.is_same(range.clone(), other, there)
+            };
+            let known = different.iter_mut().find(|(first, _)| is_same(*first));
+            match known {
+                Some((_, counts)) => counts[usize::from(!is_a)] += 1,
+                None => different.push((key, [usize::from(is_a), usize::from(!is_a)])),
+            }
+        }
+        for (_, counts) in &different {
+            let [x, y] = match shingling {
+                Shingling::Set => counts.map(|count| count.min(1)),
+                Shingling::Labelled => *counts,
+            };
+            all.a += x;
+            all.b += y;
+            all.common += x.min(y);
+        }
+    }
+    all
+}
+
+/// A keyed hash of every token.
+pub(crate) fn token_hashes(tokens: &Tokens, secret: u64) -> Vec<u64> {
+    let hash = |token| xxh3_64_with_seed(token, secret);
+    tokens.iter().map(hash).collect()
+}
+
+/// A hash of every stretch of `len` tokens, each from the one before.
+pub(crate) fn window_hashes<T: Copy + Into<u64>>(tokens: &[T], len: usize) -> Vec<u64> {
+    // Odd, and without a pattern: 2^64 divided by the golden ratio.
+    const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
+    let value = |token: T| crate::draw::mix(token.into().wrapping_add(1));
+    let leaving = (1..len).fold(1_u64, |power, _| power.wrapping_mul(BASE));
+    let mut hash = 0_u64;
+    let mut all = Vec::with_capacity((tokens.len() + 1).saturating_sub(len));
+    for (i, &token) in tokens.iter().enumerate() {
+        if i >= len {
+            hash = hash.wrapping_sub(value(tokens[i - len]).wrapping_mul(leaving));
+        }
+        hash = hash.wrapping_mul(BASE).wrapping_add(value(token));
+        if i + 1 >= len {
+            // The last bits of a sum of products are bad; tables look at those too.
+            all.push(crate::draw::mix(hash));
+        }
+    }
+    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::canonical::{Case, TokenKind};
-    use crate::estimate::Overlap;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
@@ -264,7 +341,26 @@ mod tests {
         );
     }
 
+    #[test]
+    fn shingles_of_one_text_and_other_words_are_told_apart() {
+        let all = |words: &[&str]| Tokens::of_features(words);
+        let (a, b) = (all(&["ab", "c", "d"]), all(&["a", "bc", "d"]));
+        assert!(!a.is_same(0..2, &b, 0..2));
+        assert!(a.is_same(2..3, &b, 2..3));
+        assert!(!a.is_same(1..3, &b, 2..3));
+    }
+
     proptest! {
+        #[test]
+        fn overlap_agrees_with_the_numbering(a in "[ab ]{0,300}", b in "[abc ]{0,300}", w in 1_usize..12) {
+            let (x, y) = (words(&a), words(&b));
+            for option in [Shingling::Set, Shingling::Labelled] {
+                let mut ids = ShingleIds::new(width(w), option);
+                let expected = Overlap::of_sorted(&ids.set(&x), &ids.set(&y));
+                prop_assert_eq!(overlap(&x, &y, width(w), option), expected);
+            }
+        }
+
         #[test]
         fn numbering_agrees_with_sets_of_strings(a in "[abc ]{0,40}", b in "[abc ]{0,40}", w in 1_usize..5) {
             for option in [Shingling::Set, Shingling::Labelled] {

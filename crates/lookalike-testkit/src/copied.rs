@@ -45,8 +45,13 @@ fn text(draw: &mut Draw, least: u64, most: u64) -> Vec<String> {
 /// The pair of a seed: one to six passages of 30 to 300 words, edited every 20 words, every
 /// 30, every 60 or not at all.
 pub fn pair(seed: u64) -> Copied {
-    let mut draw = Draw::new(seed);
     let edits = [20, 30, 60, u64::MAX][usize::try_from(seed % 4).unwrap_or(0)];
+    edited(seed, edits)
+}
+
+/// The pair of a seed whose passages are edited every so many words.
+pub fn edited(seed: u64, edits: u64) -> Copied {
+    let mut draw = Draw::new(seed);
     let mut pair = Copied {
         a: text(&mut draw, 0, 200),
         b: Vec::new(),

@@ -186,3 +186,32 @@ fn of_many_templates_the_one_that_fits_counts() {
     assert!(ran.stdout.contains("\"baseline\":\"own\""), "{ran}");
     assert!(ran.stdout.contains("\"verbatim\""), "{ran}");
 }
+
+#[test]
+fn drift_in_a_collection_knows_templates_with_little_between_what_may_vary() {
+    // Six words at most in a row: the collection's shingles of ten are in none of its copies.
+    let words: Vec<&str> = NOTICE.split(' ').collect();
+    let filled = |holder: &str| {
+        words
+            .chunks(6)
+            .map(|some| some.join(" ") + holder)
+            .collect()
+    };
+    let template: String = filled(" <<var;name=\"it\";original=\"it\";match=\".+\">> ");
+    let copies = ["Anna", "Bert of the north", "Clementine"].map(|holder| -> String {
+        let text: String = filled(&format!(" {holder} "));
+        serde_json::json!({ "url": format!("http://{}.example/", holder.len()), "text": text })
+            .to_string()
+    });
+    let folder = Folder::with(&[
+        ("template.txt", template.as_bytes()),
+        ("copies.jsonl", copies.join("\n").as_bytes()),
+    ]);
+    let added = folder.run("add c.lk copies.jsonl --quiet");
+    assert_eq!(added.status, Some(0), "{added}");
+    let ran = folder.run("drift --baseline template.txt copies.jsonl --json --quiet");
+    assert_eq!(ran.stdout.lines().count(), copies.len(), "{ran}");
+    let ran = folder.run("drift c.lk template.txt --json --quiet");
+    assert_eq!(ran.stdout.lines().count(), copies.len(), "{ran}");
+    assert_eq!(ran.status, Some(0), "{ran}");
+}

@@ -139,8 +139,27 @@ impl Tokens {
 
     /// The canonical bytes of token `i`. Panics past the end, like a slice.
     pub fn canonical(&self, i: usize) -> &[u8] {
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        &self.bytes[start..self.ends[i]]
+        &self.bytes[self.start(i)..self.ends[i]]
+    }
+
+    /// Where token `i` begins.
+    fn start(&self, i: usize) -> usize {
+        if i == 0 { 0 } else { self.ends[i - 1] }
+    }
+
+    /// Whether some tokens in a row are the same as some of another document.
+    pub(crate) fn is_same(&self, ours: Range<usize>, other: &Tokens, theirs: Range<usize>) -> bool {
+        let (from, there) = (self.start(ours.start), other.start(theirs.start));
+        let (ends, their_ends) = (&self.ends[ours], &other.ends[theirs]);
+        let bytes = &self.bytes[from..ends.last().map_or(from, |end| *end)];
+        let their_bytes = &other.bytes[there..their_ends.last().map_or(there, |end| *end)];
+        // All bytes at once, and then that words end in the same places.
+        ends.len() == their_ends.len()
+            && bytes == their_bytes
+            && ends
+                .iter()
+                .zip(their_ends)
+                .all(|(x, y)| x - from == y - there)
     }
 
     /// The byte range of the source that token `i` was read from. Panics past the end.

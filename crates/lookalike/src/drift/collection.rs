@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Baselines, Drifted, Status};
+use super::{Baseline, Baselines, Drifted, Status};
 use crate::collection::Collection;
 use crate::collection::entry::Grade;
+use crate::collection::texts::Lost;
 use crate::corpus::document::Document;
 use crate::corpus::record::Timestamp;
 use crate::find::{Finder, Least, Reread};
@@ -39,10 +40,11 @@ pub struct Found {
     pub lost: Vec<u32>,
 }
 
-/// Texts that are held in memory at once.
-const TEXTS: usize = 64;
-
 /// Finds the copies of baselines in a collection, and how they differ.
+///
+/// Candidates are found by sketches, whose shingles are those of the recipe. A template that
+/// has no room for these between what may vary is known in a copy by shorter ones: for such,
+/// every text is read.
 pub fn of_collection(finder: &Finder, baselines: &Baselines) -> Result<Found, StorageError> {
     let collection = finder.collection();
     let mut sketcher = finder.sketcher();
@@ -66,27 +68,39 @@ pub fn of_collection(finder: &Finder, baselines: &Baselines) -> Result<Found, St
     }
     let mut judged: BTreeMap<u32, (usize, Drifted)> = BTreeMap::new();
     let mut lost = Vec::new();
-    let docs: Vec<u32> = candidates.keys().copied().collect();
-    for some in docs.chunks(TEXTS) {
-        for (&doc, text) in some.iter().zip(collection.texts(some)?) {
-            match (text, candidates[&doc]) {
-                (Ok(text), _) => {
-                    let (id, url) = collection.strings(doc, &collection.entry(doc)?)?;
-                    let names: Vec<&str> = [&url, &id]
-                        .into_iter()
-                        .flatten()
-                        .map(|name| &**name)
-                        .collect();
-                    let found = baselines.judge(&Document::of_text(text), &names, &mut sketcher);
-                    judged.extend(found.map(|found| (doc, found)));
-                }
-                (Err(_), Some(baseline)) => {
-                    judged.insert(doc, (baseline, Drifted::verbatim()));
-                }
-                (Err(_), None) => lost.push(doc),
+    let width = finder.recipe().width;
+    let is_narrow = |baseline: &Baseline| baseline.width() < width;
+    let docs: Vec<u32> = if baselines.all().iter().any(is_narrow) {
+        (0..collection.documents()).collect()
+    } else {
+        candidates.keys().copied().collect()
+    };
+    let mut judge = |doc: u32, text: Result<String, Lost>| -> Result<(), StorageError> {
+        match (text, candidates.get(&doc)) {
+            (Ok(text), _) => {
+                let (id, url) = collection.strings(doc, &collection.entry(doc)?)?;
+                let names = [&url, &id].into_iter().flatten();
+                let names: Vec<&str> = names.map(|name| &**name).collect();
+                let found = baselines.judge(&Document::of_text(text), &names, &mut sketcher);
+                judged.extend(found.map(|found| (doc, found)));
             }
+            (Err(_), Some(&Some(baseline))) => {
+                judged.insert(doc, (baseline, Drifted::verbatim()));
+            }
+            (Err(_), Some(None)) => lost.push(doc),
+            // Nothing says that it is a copy.
+            (Err(_), None) => {}
         }
-    }
+        Ok(())
+    };
+    let mut done = Ok(());
+    collection.each_text(&docs, |doc, text| {
+        if done.is_ok() {
+            done = judge(doc, text);
+        }
+    })?;
+    done?;
+    lost.sort_unstable();
     let mut found = Found {
         copies: Vec::new(),
         lost,

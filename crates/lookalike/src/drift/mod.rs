@@ -13,8 +13,9 @@
 //! A document of a baseline's own name, its address or id, is that text as it stands there
 //! now: it is held against no other, whatever it has left, and all its words count.
 //!
-//! In a collection ([`of_collection`]) copies are found by sketches and judged by their
-//! text, which is kept or read again; of every address the newest copy is told, and since
+//! In a collection ([`of_collection`]) copies are found by sketches (those of a template that
+//! has too few words between what may vary by reading all texts) and judged by their text,
+//! which is kept or read again; of every address the newest copy is told, and since
 //! which capture it differs. Elsewhere ([`Baselines::judge`]) every document is looked at:
 //! O(its length), and that of a comparison for each copy.
 
