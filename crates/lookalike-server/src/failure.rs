@@ -169,7 +169,8 @@ impl Failure {
             ),
             CollectionError::Storage(error) => {
                 let why = error.source().map_or_else(String::new, ToString::to_string);
-                let message = format!("`{name}`, file `{}`: {why}", error.file);
+                let place = error.folder().map_or_else(|| name.clone(), shown);
+                let message = format!("`{place}`, file `{}`: {why}", error.file);
                 if error.is_damage() {
                     let hint = format!("see what else is wrong with: lookalike verify {name}");
                     (Exit::Damaged, message, hint)

@@ -176,6 +176,15 @@ fn a_full_disk_is_told() {
 }
 
 #[test]
+fn a_scratch_folder_that_cannot_be_used_is_named() {
+    let folder = Folder::of_roses();
+    let ran = folder.run("add c.lk a.txt b.txt --scratch a.txt/there");
+    assert_eq!(ran.status, Some(6), "{ran}");
+    assert!(ran.stderr.contains("`a.txt/there/lookalike-"), "{ran}");
+    assert!(!ran.stderr.contains("c.lk"), "{ran}");
+}
+
+#[test]
 fn invalid_utf_8_is_read_as_a_browser_would_and_said() {
     let folder = Folder::with(&[
         ("whole.txt", "Déjà vu, naïveté".as_bytes()),

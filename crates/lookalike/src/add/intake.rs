@@ -3,6 +3,8 @@
 //!
 //! ```text
 //! batches, in order ─► chunk: heads    an Entry each; its grade says whether samples follow
+//!                                      a revisit has the capture that it names where
+//!                                      the name of its bytes will stand
 //!                             bodies   samples u64 × n | id | URL | media type, each
 //!                                      document's; how long the last is stands where
 //!                                      its number will

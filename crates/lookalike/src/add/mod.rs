@@ -68,7 +68,7 @@ use crate::pairs::postings::{PARTITIONS, Partitions, Postings, PostingsWriter, S
 use crate::parallel;
 use crate::storage::disk::Disk;
 use crate::storage::held::Held;
-use crate::storage::{Stop, Storage, StorageError, go_on};
+use crate::storage::{Stop, Storage, StorageError, go_on, in_folder};
 use again::Digests;
 use captures::Captures;
 use contents::Contents;
@@ -307,7 +307,7 @@ pub fn add(
             let name = xxh3_64(place.as_os_str().as_encoded_bytes());
             let own = scratch.join(format!("lookalike-{name:016x}"));
             drop(std::fs::remove_dir_all(&own));
-            std::fs::create_dir_all(&own).map_err(io)?;
+            std::fs::create_dir_all(&own).map_err(|error| io(in_folder(&own, error)))?;
             let added = add_in(
                 folder,
                 &storage,

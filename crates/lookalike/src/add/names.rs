@@ -11,9 +11,11 @@
 //! for the answer; 4 more where texts are kept.
 
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry as Made;
 
 use super::intake::Intake;
-use crate::collection::entry::{Entry, Flag, Grade};
+use super::sketching::Original;
+use crate::collection::entry::{Capture, Entry, Flag, Grade};
 use crate::collection::segment::Segment;
 use crate::storage::{Storage, StorageError};
 
@@ -162,7 +164,38 @@ const NAMED_LEN: u64 = 80;
 struct Revisit {
     entry: u32,
     key: u64,
+    /// 0 for none.
     payload: u64,
+    /// The [`Original`] that it names, 0 for none.
+    original: u128,
+    /// By which of the two it is found.
+    name: u128,
+}
+
+/// A document with a name that a revisit is found by.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Visited {
+    name: u128,
+    key: u64,
+    who: Target,
+    payload: u64,
+}
+
+impl Visited {
+    fn new(name: u128, entry: &Entry, who: Target) -> Visited {
+        Visited {
+            name,
+            key: entry.key,
+            who,
+            payload: entry.payload,
+        }
+    }
+
+    /// Whether it may be what is revisited. Two digests that differ say that it is not,
+    /// whatever address and date say.
+    fn fits(&self, revisit: &Revisit) -> bool {
+        self.payload == revisit.payload || self.payload == 0 || revisit.payload == 0
+    }
 }
 
 /// Finds out what each new record is.
@@ -192,6 +225,8 @@ pub(crate) fn judge_names(
                         entry: number - 1,
                         key: entry.key,
                         payload: entry.payload,
+                        original: entry.bytes_name,
+                        name: entry.payload.into(),
                     });
                 }
                 continue;
@@ -211,7 +246,7 @@ pub(crate) fn judge_names(
             judge_class(class, &mut verdicts);
         }
     }
-    judge_revisits(storage, intake, older, &revisits, &mut verdicts)?;
+    judge_revisits(storage, intake, older, revisits, &mut verdicts)?;
     Ok(verdicts)
 }
 
@@ -341,59 +376,128 @@ fn judge_class(class: &[Named], verdicts: &mut Verdicts) {
 }
 
 /// A revisit is one more capture of the document with its payload: of the one at the
-/// same address, or a new document, identical to the first that has it.
+/// same address, or a new document, identical to the first that has it. Where no digest
+/// tells, the address and the date of that one do.
 fn judge_revisits(
     storage: &dyn Storage,
     intake: &Intake,
     older: &[Segment],
-    revisits: &[Revisit],
+    mut revisits: Vec<Revisit>,
     verdicts: &mut Verdicts,
 ) -> Result<(), StorageError> {
     if revisits.is_empty() {
         return Ok(());
     }
+    let mut known = with_payloads(storage, intake, older, &revisits)?;
+    known.sort_unstable();
+    let mut is_any_named = false;
+    for revisit in &mut revisits {
+        let is_known = known.binary_search_by_key(&revisit.name, |one| one.name);
+        if is_known.is_err() && revisit.original != 0 {
+            revisit.name = revisit.original;
+            is_any_named = true;
+        }
+    }
+    if is_any_named {
+        known.extend(originals(storage, intake, older, &revisits)?);
+        known.sort_unstable();
+    }
+    // A page may be revisited at a new address more than once: the first makes the
+    // document, the others are captures of it.
+    let mut made: HashMap<(u128, u64), u32> = HashMap::new();
+    for revisit in revisits {
+        let from = known.partition_point(|one| one.name < revisit.name);
+        let same = known[from..].iter();
+        let same = same.take_while(|one| one.name == revisit.name);
+        let mut same = same.filter(|one| one.fits(&revisit));
+        let here = same.clone().find(|one| one.key == revisit.key);
+        let what = match (here, same.next()) {
+            (Some(document), _) => What::Again(resolve(document.who, verdicts)),
+            (None, None) => What::Lost,
+            (None, Some(document)) => match made.entry((revisit.name, revisit.key)) {
+                Made::Occupied(made) => What::Again(Target::New(*made.get())),
+                Made::Vacant(place) => {
+                    place.insert(revisit.entry);
+                    What::Copy(copy_of(document.who, older, verdicts)?)
+                }
+            },
+        };
+        verdicts.set(revisit.entry, what);
+    }
+    Ok(())
+}
+
+/// Documents with the payload of a revisit.
+fn with_payloads(
+    storage: &dyn Storage,
+    intake: &Intake,
+    older: &[Segment],
+    revisits: &[Revisit],
+) -> Result<Vec<Visited>, StorageError> {
     let mut wanted: Vec<u64> = revisits.iter().map(|revisit| revisit.payload).collect();
+    wanted.retain(|payload| *payload != 0);
     wanted.sort_unstable();
     wanted.dedup();
-    // Documents with a wanted payload: (payload, key, who).
-    let mut known: Vec<(u64, u64, Target)> = Vec::new();
+    let mut known: Vec<Visited> = Vec::new();
     let mut heads = intake.heads(storage);
     let mut number = 0;
     while let Some(entry) = heads.next_entry()? {
         if !entry.has(Flag::Revisit) && wanted.binary_search(&entry.payload).is_ok() {
-            known.push((entry.payload, entry.key, Target::New(number)));
+            let name = entry.payload.into();
+            known.push(Visited::new(name, &entry, Target::New(number)));
         }
         number += 1;
     }
     for segment in older {
         for (doc, payload) in segment.payloads.found(&wanted)? {
-            let key = segment.entry(doc)?.key;
-            known.push((payload, key, Target::Older(doc)));
+            let entry = segment.entry(doc)?;
+            known.push(Visited::new(payload.into(), &entry, Target::Older(doc)));
         }
     }
-    known.sort_unstable();
-    // A page may be revisited at a new address more than once: the first makes the
-    // document, the others are captures of it.
-    let mut made: HashMap<(u64, u64), u32> = HashMap::new();
-    for revisit in revisits {
-        let from = known.partition_point(|one| one.0 < revisit.payload);
-        let same = known[from..]
-            .iter()
-            .take_while(|one| one.0 == revisit.payload);
-        let here = same.clone().find(|one| one.1 == revisit.key);
-        let what = if let Some(&(_, _, document)) = here {
-            What::Again(resolve(document, verdicts))
-        } else if let Some(&entry) = made.get(&(revisit.payload, revisit.key)) {
-            What::Again(Target::New(entry))
-        } else if let Some(&(_, _, document)) = same.clone().next() {
-            made.insert((revisit.payload, revisit.key), revisit.entry);
-            What::Copy(copy_of(document, older, verdicts)?)
-        } else {
-            What::Lost
-        };
-        verdicts.set(revisit.entry, what);
+    Ok(known)
+}
+
+/// Documents of which a capture is the one that a revisit goes by.
+fn originals(
+    storage: &dyn Storage,
+    intake: &Intake,
+    older: &[Segment],
+    revisits: &[Revisit],
+) -> Result<Vec<Visited>, StorageError> {
+    let named = revisits.iter().filter(|one| one.name == one.original);
+    let mut wanted: Vec<u128> = named.map(|revisit| revisit.name).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let is_wanted = |key, date| {
+        let name = Original { key, date }.name();
+        wanted.binary_search(&name).is_ok().then_some(name)
+    };
+    let mut known: Vec<Visited> = Vec::new();
+    let mut heads = intake.heads(storage);
+    let mut number = 0;
+    while let Some(entry) = heads.next_entry()? {
+        let has_content = !entry.has(Flag::Revisit) && !entry.is_blank();
+        let date = entry.when().filter(|_| has_content);
+        if let Some(name) = date.and_then(|date| is_wanted(entry.key, date)) {
+            known.push(Visited::new(name, &entry, Target::New(number)));
+        }
+        number += 1;
     }
-    Ok(())
+    let mut keys: Vec<u64> = wanted.iter().map(|name| (name >> 64) as u64).collect();
+    keys.dedup();
+    for (sweep, segment) in older.iter().enumerate() {
+        for (doc, key) in segment.keys.found(&keys)? {
+            let entry = segment.entry(doc)?;
+            let mut dates = vec![entry.when()];
+            for later in &older[sweep..] {
+                dates.extend(later.captures_of(doc)?.iter().map(Capture::when));
+            }
+            let names = dates.into_iter().flatten();
+            let names = names.filter_map(|date| is_wanted(key, date));
+            known.extend(names.map(|name| Visited::new(name, &entry, Target::Older(doc))));
+        }
+    }
+    Ok(known)
 }
 
 /// The document that a record is, or is one more capture of.

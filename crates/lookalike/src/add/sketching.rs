@@ -31,7 +31,7 @@ use crate::corpus::document::Document;
 use crate::corpus::inputs::Source;
 use crate::corpus::options::ReadOptions;
 use crate::corpus::read::{SourceError, read_source};
-use crate::corpus::record::{Body, Kind, Record, Refused};
+use crate::corpus::record::{Body, Kind, Record, Refused, Timestamp, When};
 use crate::corpus::unusable::Unusable;
 use crate::storage::StorageError;
 
@@ -488,15 +488,18 @@ impl<'a> Worker<'a> {
             }
         }
         if let Body::Revisit { payload_digest, .. } = &record.body {
-            let Some(digest) = payload_digest else {
+            let (payload, original) = (payload_digest.as_deref(), Original::of(&record.body));
+            if payload.is_none() && original.is_none() {
                 out.refuse(Refused::skipped(
                     record.offset.0,
                     "revisit of nothing",
                     "it says neither what it revisits nor the digest of it",
                 ));
                 return Ok(());
-            };
-            entry.payload = payload_name(digest);
+            }
+            entry.payload = payload.map_or(0, payload_name);
+            // Until it is known whose bytes it has.
+            entry.bytes_name = original.map_or(0, Original::name);
             entry.set(Flag::Revisit);
         } else {
             let refused = |why: &Unusable| {
@@ -619,6 +622,36 @@ pub(crate) fn url_key(url: &str) -> u64 {
 /// What a document with this id, and no URL, is found under.
 pub(crate) fn id_key(id: &str) -> u64 {
     named('i', id)
+}
+
+/// The capture that a revisit names: an address, and a date.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Original {
+    /// What a document with the address is found under.
+    pub(crate) key: u64,
+    pub(crate) date: Timestamp,
+}
+
+impl Original {
+    /// The one that a record names, if it is a revisit that does.
+    pub(crate) fn of(body: &Body<'_>) -> Option<Original> {
+        match body {
+            Body::Revisit {
+                refers_to: Some(url),
+                refers_to_date: When::At(date),
+                ..
+            } => Some(Original {
+                key: url_key(url),
+                date: *date,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Both as one number.
+    pub(crate) fn name(self) -> u128 {
+        (u128::from(self.key) << 64) | u128::from(self.date.0.cast_unsigned())
+    }
 }
 
 /// What a payload digest is found under.

@@ -17,7 +17,7 @@ use super::Collection;
 use super::entry::Entry;
 use super::sightings::Sighting;
 use super::texts::{Lost, is_file, refused_lost, source_lost};
-use crate::add::sketching::{body_name, payload_name};
+use crate::add::sketching::{Original, body_name, payload_name};
 use crate::corpus::options::ReadOptions;
 use crate::corpus::read::fetch;
 use crate::corpus::record::{Block, Body, Record, Refused, When};
@@ -70,8 +70,14 @@ const ENOUGH: usize = 8;
 /// What a record gave, and what is to be done about it.
 enum Stood {
     Here(Raw),
-    /// A revisit: the digest of the payload, and the head of its response if that was stored.
-    Elsewhere(Option<u64>, Option<Raw>),
+    /// A revisit: where its payload is, and the head of its response if that was stored.
+    Elsewhere(Whose, Option<Raw>),
+}
+
+/// Whose payload a revisit has, as its record tells it.
+struct Whose {
+    payload: Option<u64>,
+    original: Option<Original>,
 }
 
 impl Collection {
@@ -79,13 +85,13 @@ impl Collection {
     /// record it refers to, wherever in the collection that is; its head is its own if it
     /// has one that says that all is well, else that of the other.
     pub fn raw(&self, sighting: &Sighting) -> Result<Result<Raw, Lost>, StorageError> {
-        let (payload, head) = match self.stood(sighting)? {
+        let (whose, head) = match self.stood(sighting)? {
             Ok(Stood::Here(raw)) => return Ok(Ok(raw)),
-            Ok(Stood::Elsewhere(payload, head)) => (payload, head),
+            Ok(Stood::Elsewhere(whose, head)) => (whose, head),
             Err(lost) => return Ok(Err(lost)),
         };
         let mut lost = Lost::NoOriginal;
-        for original in self.originals(sighting, payload)? {
+        for original in self.originals(sighting, &whose)? {
             match self.stood(&original)? {
                 Ok(Stood::Here(raw)) => {
                     let head = head.filter(|head| matches!(head.status, Some(200..300)));
@@ -105,15 +111,13 @@ impl Collection {
     }
 
     /// Captures that have the payload of a revisit: of its own document, for they are most
-    /// like it, and then of documents that have its payload digest. Of any number, a few.
-    fn originals(
-        &self,
-        revisit: &Sighting,
-        payload: Option<u64>,
-    ) -> Result<Vec<Sighting>, StorageError> {
+    /// like it, and then of documents that have its payload digest; where there are none,
+    /// the one that it names by address and date. Of any number, a few.
+    fn originals(&self, revisit: &Sighting, whose: &Whose) -> Result<Vec<Sighting>, StorageError> {
         let mut docs = vec![revisit.doc];
         for add in 0..self.state().sweeps.len() {
-            let same_payload = self.segment(add).payloads.found(payload.as_slice())?;
+            let payload = whose.payload.as_slice();
+            let same_payload = self.segment(add).payloads.found(payload)?;
             docs.extend(same_payload.iter().map(|(doc, _)| doc));
         }
         let mut originals = Vec::new();
@@ -124,6 +128,17 @@ impl Collection {
             if place == 0 || doc != revisit.doc {
                 let seen = self.captures_of(doc)?.into_iter();
                 originals.extend(seen.filter(|one| !one.is_revisit).take(ENOUGH));
+            }
+        }
+        if originals.is_empty()
+            && let Some(Original { key, date }) = whose.original
+        {
+            for add in 0..self.state().sweeps.len() {
+                for (doc, _) in self.segment(add).keys.found(&[key])? {
+                    let seen = self.captures_of(doc)?.into_iter();
+                    let named = seen.filter(|one| !one.is_revisit && one.own_date == Some(date));
+                    originals.extend(named.take(ENOUGH));
+                }
             }
         }
         Ok(originals)
@@ -182,12 +197,15 @@ fn of(record: &Record<'_>, options: &ReadOptions) -> Stood {
     let kind = || if is_html() { "text/html" } else { "text/plain" };
     Stood::Here(match (&record.body, record.archived.block) {
         (Body::Revisit { payload_digest, .. }, block) => {
-            let payload = payload_digest.as_deref().map(payload_name);
+            let whose = Whose {
+                payload: payload_digest.as_deref().map(payload_name),
+                original: Original::of(&record.body),
+            };
             let head = match block {
                 Block::Message(block) => Some(served(block).into()),
                 Block::Content(_) | Block::Nowhere => None,
             };
-            return Stood::Elsewhere(payload, head);
+            return Stood::Elsewhere(whose, head);
         }
         (_, Block::Message(block)) => served(block).into(),
         (_, Block::Content(block)) => {

@@ -165,6 +165,65 @@ fn a_revisit_has_the_payload_of_what_it_revisits() {
     assert!(matches!(made.raw().last(), Some(Err(Lost::Missing(_)))));
 }
 
+/// A revisit without a digest, or with one that nothing has, which names its original.
+fn revisit_of(url: &str, digest: &str, of: (&str, u32)) -> Vec<u8> {
+    let (of, day) = of;
+    let fields = format!(
+        "{}WARC-Refers-To-Target-URI: <{of}>\r\nWARC-Refers-To-Date: 2026-11-{day:02}T00:00:00Z\r\n",
+        fields(url, 20, digest),
+    );
+    warc("revisit", &fields, b"")
+}
+
+#[test]
+fn a_revisit_may_name_its_original_by_address_and_date() {
+    let page = |url, day, digest: &str, text: &str| {
+        let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{text}");
+        warc("response", &fields(url, day, digest), block.as_bytes())
+    };
+    let (old, new, other) = (
+        "<p>a page to be read",
+        "<p>now another one",
+        "<p>of a third",
+    );
+    let (b, c) = (digest('B'), digest('C'));
+    let revisits = [
+        (revisit_of("http://x/1", "", ("http://x/1", 1)), Some(old)),
+        (revisit_of("http://x/1", &c, ("http://x/1", 2)), Some(new)),
+        (revisit_of("http://x/2", "", ("http://x/1", 2)), Some(new)),
+        (revisit_of("http://x/2", "", ("http://x/1", 2)), Some(new)),
+        // A further capture of what was there before.
+        (revisit_of("http://x/3", &c, ("http://x/1", 3)), Some(old)),
+        (revisit_of("http://x/4", "", ("http://x/b", 4)), Some(other)),
+        // Digests that differ, a date that nothing has, an address that nothing has.
+        (revisit_of("http://x/5", &c, ("http://x/b", 4)), None),
+        (revisit_of("http://x/6", "", ("http://x/1", 9)), None),
+        (revisit_of("http://x/7", "", ("http://x/none", 1)), None),
+    ];
+    let pages = [
+        page("http://x/1", 1, "", old),
+        page("http://x/1", 2, "", new),
+        page("http://x/1", 3, "", old),
+        page("http://x/b", 4, &b, other),
+    ]
+    .concat();
+    let later: Vec<u8> = revisits.iter().flat_map(|one| one.0.clone()).collect();
+    let together = Made::of(&[("a.warc", [later.clone(), pages.clone()].concat())]);
+    let apart = Made::of(&[("a.warc", pages)]);
+    apart.add(&[("b.warc", later)]);
+    let mut expected = vec![old, new, old, other];
+    expected.extend(revisits.iter().filter_map(|one| one.1));
+    expected.sort_unstable();
+    for made in [together, apart] {
+        let raw = made.raw().into_iter();
+        let mut bodies: Vec<_> = raw
+            .map(|raw| String::from_utf8(raw.unwrap().body).unwrap())
+            .collect();
+        bodies.sort_unstable();
+        assert_eq!(bodies, expected);
+    }
+}
+
 #[test]
 fn of_several_originals_one_that_is_there_is_enough() {
     let page = |day| coded("http://x/1", day, "<p>a page to be read");

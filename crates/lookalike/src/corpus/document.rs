@@ -511,17 +511,16 @@ fn look(bytes: &[u8], reading: Reading<'_>, kind: Kind) -> Result<bool, Unusable
         Format::Auto => {}
     }
     let head = bytes.get(..LOOK_LEN).unwrap_or(bytes);
-    if let Some(what) = binary(head) {
-        return Err(Unusable::Binary(what));
-    }
-    if reading.tokens == TokenKind::Feature {
-        return Ok(false);
-    }
-    Ok(match kind {
+    let is_html = match kind {
+        _ if reading.tokens == TokenKind::Feature => false,
         Kind::Html => true,
         Kind::Text => false,
         Kind::Unsaid | Kind::Named => looks_like_html(head, kind),
-    })
+    };
+    match binary(head, is_html) {
+        Some(what) => Err(Unusable::Binary(what)),
+        None => Ok(is_html),
+    }
 }
 
 /// How files begin that hold no text but may show no NUL for a while.
@@ -541,7 +540,7 @@ const SIGNATURES: [(&[u8], &str); 12] = [
 ];
 
 /// What kind of binary the first bytes of a file are, if they are.
-fn binary(head: &[u8]) -> Option<&'static str> {
+fn binary(head: &[u8], is_html: bool) -> Option<&'static str> {
     let signed = SIGNATURES.iter().find(|(start, _)| head.starts_with(start));
     if let Some((_, what)) = signed {
         return Some(what);
@@ -549,13 +548,16 @@ fn binary(head: &[u8]) -> Option<&'static str> {
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
         return None; // UTF-16, where every other byte may be NUL
     }
-    if head.contains(&0) {
-        return Some("it has NUL bytes");
-    }
     // What a text file may hold: tab, line ends, form feed, backspace (old manuals),
     // escape (terminal logs, ISO-2022-JP).
     let is_odd = |&&byte: &&u8| byte < b' ' && !matches!(byte, 8..=13 | 27);
     let odd = head.iter().filter(is_odd).count();
+    if head.contains(&0) {
+        // HTML says what becomes of a NUL, and pages have a stray one now and then. In
+        // bytes that mean something else, a tenth are control characters.
+        let is_stray = odd <= 1 + head.len() / 50;
+        return (!is_html || !is_stray).then_some("it has NUL bytes");
+    }
     (odd * 10 > head.len()).then_some("it has many control characters")
 }
 
@@ -768,6 +770,33 @@ mod tests {
         }
         assert!(matches!(read("a.txt", b""), Err(Unusable::Empty)));
         assert!(read("log.txt", b"\x1b[31mred\x1b[0m\x08\x08 and more text").is_ok());
+    }
+
+    #[test]
+    fn a_page_may_have_a_stray_nul() {
+        let page = b"<!doctype html><p>a rose\0bud is a rose";
+        let whole = ("a rosebud is a rose".to_owned(), true);
+        for name in ["a.html", "a.txt", "a"] {
+            assert_eq!(read(name, page).expect("a page"), whole, "{name}");
+        }
+        // By its name alone, without a tag.
+        assert!(read("a.html", b"a rose\0bud").is_ok());
+        let long = [&page[..], &b" is a rose".repeat(1000), b"\0"].concat();
+        assert!(read("a.html", &long).is_ok());
+        let noise = |step: u32| (0..4096).map(move |i: u32| (i * step).to_le_bytes()[0]);
+        for bytes in [
+            // All bytes there are, and records of numbers, whatever they are called.
+            noise(37).collect::<Vec<u8>>(),
+            [&b"<html>"[..], &noise(101).collect::<Vec<u8>>()].concat(),
+            (0..999_u32).flat_map(u32::to_le_bytes).collect(),
+        ] {
+            assert!(matches!(read("a.html", &bytes), Err(Unusable::Binary(_))));
+        }
+        // Text without a tag stays what it was.
+        assert!(matches!(
+            read("a.md", b"a rose\0bud"),
+            Err(Unusable::Binary(_))
+        ));
     }
 
     #[test]

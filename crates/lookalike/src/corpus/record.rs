@@ -105,6 +105,8 @@ pub enum Body<'a> {
         payload_digest: Option<Cow<'a, str>>,
         /// The address the earlier one had, if it is said.
         refers_to: Option<Cow<'a, str>>,
+        /// When that was captured.
+        refers_to_date: When,
     },
 }
 

@@ -9,7 +9,7 @@ use memmap2::Mmap;
 use rustix::fs::OFlags;
 
 use super::map::map;
-use super::{Append, ReadAt, Stop, Storage};
+use super::{Append, ReadAt, Stop, Storage, in_folder};
 
 /// A folder on a disk.
 #[derive(Debug)]
@@ -164,18 +164,28 @@ struct Written {
     is_lasting: bool,
 }
 
+impl Written {
+    /// An error that says which of the disks in use has no room.
+    fn failed(place: &Path, error: io::Error) -> io::Error {
+        in_folder(place.parent().unwrap_or(place), error)
+    }
+}
+
 impl Append for Written {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let failed = |error| Written::failed(&self.place, error);
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(create_anew(&self.place)?),
+            none => none.insert(create_anew(&self.place).map_err(failed)?),
         };
-        file.write_all(bytes)
+        file.write_all(bytes).map_err(failed)
     }
 
     fn sync(&mut self) -> io::Result<()> {
         match &self.file {
-            Some(file) if self.is_lasting => file.sync_all(),
+            Some(file) if self.is_lasting => file
+                .sync_all()
+                .map_err(|error| Written::failed(&self.place, error)),
             _ => Ok(()),
         }
     }
@@ -218,6 +228,7 @@ impl ReadAt for Opened {
 
 #[cfg(test)]
 mod tests {
+    use super::super::StorageError;
     use super::*;
 
     #[test]
@@ -233,6 +244,22 @@ mod tests {
         assert_eq!(disk.open("a").unwrap().len(), 1);
         let beyond = reader.read_at(1, &mut bytes).unwrap_err();
         assert_eq!(beyond.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn what_cannot_be_written_says_where() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        // No folder, so that nothing can be in it.
+        let error = Disk::new(&file).create("a").unwrap().append(b"a");
+        let error = error.expect_err("it is a file");
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
+        assert!(error.to_string().starts_with("Not a directory"), "{error}");
+        assert_eq!(StorageError::io("a", error).folder(), Some(&*file));
+        // One that has no room left says that too.
+        let full = in_folder(&file, io::ErrorKind::StorageFull.into());
+        assert!(StorageError::io("a", full).is_full_disk());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::{Path, PathBuf};
 
 /// A file that could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,20 @@ impl fmt::Display for Damage {
     }
 }
 
+/// What the operating system said, and in which folder.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+struct InFolder {
+    folder: PathBuf,
+    error: io::Error,
+}
+
+/// The same error, which knows in which folder it was.
+pub(crate) fn in_folder(folder: &Path, error: io::Error) -> io::Error {
+    let folder = folder.to_owned();
+    io::Error::new(error.kind(), InFolder { folder, error })
+}
+
 fn refusal(error: &io::Error) -> &'static str {
     if is_full(error) {
         "the disk is full"
@@ -103,6 +118,16 @@ impl StorageError {
     /// Whether the bytes are at fault, and not the machine: trying again will not help.
     pub fn is_damage(&self) -> bool {
         !matches!(self.fault, Fault::Io(_))
+    }
+
+    /// The folder that could not be written to, where that is known. It need not be the
+    /// collection's: what is needed on the way may stand elsewhere.
+    pub fn folder(&self) -> Option<&Path> {
+        let Fault::Io(error) = &self.fault else {
+            return None;
+        };
+        let known = error.get_ref()?.downcast_ref::<InFolder>()?;
+        Some(&known.folder)
     }
 
     /// Whether there was no room left.

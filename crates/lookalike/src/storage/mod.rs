@@ -21,6 +21,7 @@ mod map;
 #[doc(hidden)]
 pub mod sim;
 
+pub(crate) use error::in_folder;
 pub use error::{Damage, Fault, StorageError};
 
 /// A folder of files.

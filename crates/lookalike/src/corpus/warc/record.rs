@@ -109,6 +109,7 @@ pub(crate) fn record<'a>(
             Body::Revisit {
                 payload_digest: digest,
                 refers_to: fields.get("warc-refers-to-target-uri").map(bare_uri),
+                refers_to_date: date::when(&fields.get("warc-refers-to-date").unwrap_or_default()),
             }
         }
         "" => {
