@@ -285,7 +285,9 @@ fn records(
     let place = |entry: &Entry| (entry.source, entry.offset);
     all.sort_by_key(|(entry, _)| place(entry));
     let is_unsure = |pair: &[(Entry, Vec<u8>)]| place(&pair[0].0) == place(&pair[1].0);
-    if all.windows(2).any(is_unsure) {
+    // Nor is it known which capture a revisit named that has no payload.
+    let is_nameless = |entry: &Entry| entry.has(Flag::Revisit) && entry.payload == 0;
+    if all.windows(2).any(is_unsure) || all.iter().any(|(entry, _)| is_nameless(entry)) {
         return Ok(None);
     }
     let mut bodies = Vec::new();

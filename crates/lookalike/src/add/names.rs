@@ -492,9 +492,9 @@ fn originals(
             for later in &older[sweep..] {
                 dates.extend(later.captures_of(doc)?.iter().map(Capture::when));
             }
-            let names = dates.into_iter().flatten();
-            let names = names.filter_map(|date| is_wanted(key, date));
-            known.extend(names.map(|name| Visited::new(name, &entry, Target::Older(doc))));
+            let dates = dates.into_iter().flatten();
+            let found = dates.filter_map(|date| is_wanted(key, date));
+            known.extend(found.map(|name| Visited::new(name, &entry, Target::Older(doc))));
         }
     }
     Ok(known)

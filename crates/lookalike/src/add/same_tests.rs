@@ -376,17 +376,6 @@ fn that_files_are_those_of_the_last_sweep_does_not_show() {
         contents(&disk)
     };
     assert_same(&again(false), &again(true));
-    let nameless = folder.path().join("nameless.jsonl.gz");
-    let renamed = folder.path().join("renamed.jsonl.gz");
-    for path in [&nameless, &renamed] {
-        fs::write(path, gzip(br#"{"text":"a b c d e f g h i j k l"}"#)).unwrap();
-    }
-    let nameless = Inputs::expand(&[nameless], &options.reading);
-    let renamed = Inputs::expand(&[renamed], &options.reading);
-    let places = SimFs::new();
-    add_to(&places, &nameless, &options, &mut |_| {}).unwrap();
-    assert!(is_taken_over(&places, &nameless, &options));
-    assert!(!is_taken_over(&places, &renamed, &options));
     // Read in another way, in another order, or with another byte it is another sweep.
     let mut other = options.clone();
     other.reading.text_field = "body".to_owned();
@@ -417,4 +406,35 @@ fn that_files_are_those_of_the_last_sweep_does_not_show() {
         contents(&disk)
     };
     assert_same(&made(false), &made(true));
+    // One that names its original by address and date is read again.
+    let by_date = "WARC-Target-URI: http://x/y\r\nWARC-Refers-To-Target-URI: http://x/a\r\n\
+                   WARC-Refers-To-Date: 2026-11-16T01:02:03Z\r\n";
+    let by_date = gzip(&warc("revisit", by_date, b""));
+    let pages = fs::read(&paths[0]).unwrap();
+    fs::write(&paths[0], [pages, by_date].concat()).unwrap();
+    let inputs = Inputs::expand(&paths, &options.reading);
+    let disk = SimFs::new();
+    let report = add_to(&disk, &inputs, &options, &mut |_| {}).unwrap();
+    assert!(!report.counts.skipped.contains_key("revisit of unknown"));
+    assert!(!is_taken_over(&disk, &inputs, &options));
+}
+
+#[test]
+fn a_record_without_a_name_goes_by_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = AddOptions {
+        keep_text: false,
+        ..options(2, 1 << 20)
+    };
+    let nameless = folder.path().join("nameless.jsonl.gz");
+    let renamed = folder.path().join("renamed.jsonl.gz");
+    for path in [&nameless, &renamed] {
+        fs::write(path, gzip(br#"{"text":"a b c d e f g h i j k l"}"#)).unwrap();
+    }
+    let nameless = Inputs::expand(&[nameless], &options.reading);
+    let renamed = Inputs::expand(&[renamed], &options.reading);
+    let places = SimFs::new();
+    add_to(&places, &nameless, &options, &mut |_| {}).unwrap();
+    assert!(is_taken_over(&places, &nameless, &options));
+    assert!(!is_taken_over(&places, &renamed, &options));
 }
