@@ -188,15 +188,18 @@ pub(super) mod tests {
     #[test]
     fn a_damaged_file_of_contents_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        collection(folder.path()).unwrap();
-        let place = folder.path().join("c/contents-1.lk");
+        let whole = collection(folder.path()).unwrap();
+        let entry = whole.manifest().file("contents-1.lk").unwrap();
+        let packed = entry.packed.as_ref().expect("it is small");
+        let place = folder.path().join("c").join(&packed.file);
         let mut bytes = fs::read(&place).unwrap();
-        *bytes.last_mut().unwrap() ^= 1;
+        let end = usize::try_from(packed.at + entry.file_len).unwrap();
+        bytes[end - 1] ^= 1;
         fs::write(&place, bytes).unwrap();
         match collection(folder.path()) {
             Err(AddError::Collection(CollectionError::Storage(error))) => {
                 assert!(error.is_damage(), "{error}");
-                assert_eq!(error.file, "contents-1.lk");
+                assert_eq!(error.file, "sweep-1.lk");
             }
             other => panic!("{other:?}"),
         }

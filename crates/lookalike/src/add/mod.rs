@@ -51,7 +51,7 @@ use crate::clusters::policy::Policy;
 use crate::clusters::{self, ClusterOptions, Means, PARTS, Writers};
 use crate::collection::journal::{load_journal, remove_journal};
 use crate::collection::lock::Lock;
-use crate::collection::manifest::{self, Manifest, collect_garbage, commit};
+use crate::collection::manifest::{self, Manifest, collect_garbage, commit, pack};
 use crate::collection::segment::Segment;
 use crate::collection::sketches::Sketches;
 use crate::collection::state::{
@@ -359,6 +359,11 @@ fn command(inputs: &Inputs, options: &AddOptions) -> u64 {
 /// for a large one a file more is nothing.
 const HELD: u64 = 2 << 20;
 
+/// The same where so much memory may be used.
+pub(crate) fn held_room(memory: u64) -> u64 {
+    HELD.min(memory / 16)
+}
+
 /// The same in any storage.
 #[expect(
     clippy::too_many_lines,
@@ -372,9 +377,8 @@ pub(crate) fn add_in(
     options: &AddOptions,
     watch: &mut dyn FnMut(Event<'_>),
 ) -> Result<Report, AddError> {
-    let room = HELD.min(options.memory / 16);
-    let storage = Held::new(Arc::clone(storage), room);
-    let storage: &Arc<dyn Storage> = &(Arc::new(storage) as Arc<dyn Storage>);
+    let held = Held::new(Arc::clone(storage), held_room(options.memory));
+    let storage: &Arc<dyn Storage> = &(Arc::new(held.clone()) as Arc<dyn Storage>);
     collect_garbage(&**storage)?;
     let before = match manifest::latest::<State>(&**storage) {
         Ok(manifest) => Some(manifest),
@@ -506,6 +510,7 @@ pub(crate) fn add_in(
     }
     watch(Event::Ready(&counted.counts));
     go_on(&**storage)?;
+    pack(&held, &mut manifest)?;
     commit(&**storage, &manifest)?;
     Ok(Report {
         counts: counted.counts,
@@ -905,7 +910,7 @@ pub(crate) fn cluster_all(
         let part = u32::try_from(part).unwrap_or(u32::MAX);
         let create = |(what, kind): (&str, FileKind)| {
             let name = format!("{what}-{generation}-{part}.lk");
-            BlockWriter::create(storage, &name, kind, manifest.file_id(&name))
+            BlockWriter::create_small(storage, &name, kind, manifest.file_id(&name))
         };
         let [members, roster, quality] = PARTS.map(create);
         let writers = Writers {
@@ -927,7 +932,7 @@ pub(crate) fn cluster_all(
     exact.dedup();
     let name = file_name("exact", generation);
     let id = manifest.file_id(&name);
-    let mut file = BlockWriter::create(storage, &name, FileKind::Pairs, id)?;
+    let mut file = BlockWriter::create_small(storage, &name, FileKind::Pairs, id)?;
     file.append_records(&exact)?;
     let file = file.finish()?;
     // One of the same policy keeps its place: the first is what is shown unasked.

@@ -107,6 +107,37 @@ fn threads_and_memory_do_not_show() {
 }
 
 #[test]
+fn small_files_share_one_and_go_when_nothing_in_it_is_named() {
+    let small = |sweep: u64| {
+        let text = words(sweep, 200).join(" ");
+        vec![line("one", &text), line("other", &format!("{text} more"))]
+    };
+    let large = (0..600).map(|i| line(&i.to_string(), &words(9_000 + i, 300).join(" ")));
+    let sweeps = [small(1), small(2), small(3), large.collect()];
+    let names = |disk: &SimFs| contents(disk).into_keys().collect::<Vec<_>>().join(" ");
+    let whole = SimFs::default();
+    for (sweep, expected) in sweeps.iter().zip([
+        "MANIFEST-0 MANIFEST-1 clusters-1.lk sweep-1.lk",
+        "MANIFEST-1 MANIFEST-2 clusters-1.lk clusters-2.lk sweep-1.lk sweep-2.lk",
+        "MANIFEST-2 MANIFEST-3 clusters-2.lk clusters-3.lk sweep-1.lk sweep-2.lk sweep-3.lk",
+        "MANIFEST-3 MANIFEST-4 clusters-3.lk clusters-4.lk postings-4.lk sketches-4.lk \
+         sweep-1.lk sweep-2.lk sweep-3.lk sweep-4.lk texts-4.lk",
+    ]) {
+        add_files(&whole, &[sweep.clone()], &options(2, 512 << 20));
+        assert_eq!(names(&whole), expected);
+    }
+    let storage: Arc<dyn crate::storage::Storage> = Arc::new(whole.clone());
+    let verified = crate::collection::verify::verify(&*storage, |_| {}).unwrap();
+    assert!(verified.faults.is_empty(), "{:?}", verified.faults);
+    // Which ones are small does not depend on the memory that there is.
+    let little = SimFs::default();
+    for sweep in &sweeps {
+        add_files(&little, &[sweep.clone()], &options(1, super::LEAST_MEMORY));
+    }
+    assert_eq!(names(&little), names(&whole));
+}
+
+#[test]
 fn order_and_sweeps_do_not_show_in_clusters() {
     let mut all = documents(30);
     let options = options(2, 1 << 20);

@@ -41,7 +41,7 @@ impl Files<'_> {
             None => file_name(what, self.manifest.generation()),
             Some(redrawn) => redrawn.file_name(what),
         };
-        BlockWriter::create(self.storage, &name, kind, self.manifest.file_id(&name))
+        BlockWriter::create_small(self.storage, &name, kind, self.manifest.file_id(&name))
     }
 }
 

@@ -22,7 +22,8 @@
 //! version, so that an older program can name the version it does not know.
 //!
 //! An empty stream has no file: its [`FileEntry`] says all there is, and to write, sync and
-//! open it costs nothing.
+//! open it costs nothing. Small ones may stand one behind the other in one file, each as it
+//! would be alone: [`Packed`] says where.
 //!
 //! What a file should be is said by its [`FileEntry`], which the manifest keeps: length,
 //! kind, id, and one checksum over all block checksums. Opening compares header and
@@ -120,6 +121,35 @@ pub struct FileEntry {
     /// Of all block checksums, in order.
     #[serde(with = "hex")]
     pub checksum: u64,
+    /// Where it stands, if it shares a file with others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packed: Option<Packed>,
+}
+
+/// A block file inside another file.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Packed {
+    /// The name of that file.
+    pub file: String,
+    /// How many bytes stand before.
+    pub at: u64,
+    /// Bytes of all that file.
+    pub of: u64,
+}
+
+impl FileEntry {
+    /// Where a byte of it stands in the file on disk.
+    fn place(&self, offset: u64) -> u64 {
+        let before = self.packed.as_ref().map_or(0, |packed| packed.at);
+        before.saturating_add(offset)
+    }
+
+    /// The name of the file on disk: another, if it shares one.
+    pub fn file(&self) -> &str {
+        self.packed
+            .as_ref()
+            .map_or(&self.name, |packed| &packed.file)
+    }
 }
 
 /// The id of a file, from what sets it apart from every other file: its collection, the
@@ -145,7 +175,7 @@ fn header(kind: FileKind, id: u64) -> [u8; HEADER_LEN] {
 
 /// Says what is wrong with a header that should be that of `entry`.
 fn check_header(found: &[u8; HEADER_LEN], entry: &FileEntry) -> Result<(), StorageError> {
-    let damaged = |what, at| Err(StorageError::damaged(&entry.name, what, at));
+    let damaged = |what, at| Err(StorageError::damaged(entry.file(), what, entry.place(at)));
     if found[..4] != MAGIC {
         return damaged("it does not start as its kind of file does", 0);
     }
@@ -154,7 +184,7 @@ fn check_header(found: &[u8; HEADER_LEN], entry: &FileEntry) -> Result<(), Stora
     }
     if found[4] != VERSION {
         return Err(StorageError {
-            file: entry.name.clone(),
+            file: entry.file().to_owned(),
             fault: Fault::Version {
                 found: found[4].into(),
                 supported: VERSION.into(),

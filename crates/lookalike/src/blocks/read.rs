@@ -63,6 +63,44 @@ impl ReadAt for NoFile {
     }
 }
 
+/// One of the block files that share a file.
+struct Part {
+    whole: Arc<dyn ReadAt>,
+    at: u64,
+    len: u64,
+}
+
+impl ReadAt for Part {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let end = offset.checked_add(buffer.len() as u64);
+        let place = self.at.checked_add(offset);
+        match (end, place) {
+            (Some(end), Some(place)) if end <= self.len => self.whole.read_at(place, buffer),
+            _ => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    fn mapped(&self) -> Option<&[u8]> {
+        let from = usize::try_from(self.at).ok()?;
+        let len = usize::try_from(self.len).ok()?;
+        self.whole.mapped()?.get(from..)?.get(..len)
+    }
+}
+
+/// An error for a file that is not as long as it was.
+fn check_len(entry: &FileEntry, found: u64, expected: u64) -> Result<(), StorageError> {
+    let what = match found {
+        len if len < expected => "it is shorter than it was",
+        len if len > expected => "it is longer than it was",
+        _ => return Ok(()),
+    };
+    Err(StorageError::damaged(entry.file(), what, found))
+}
+
 thread_local! {
     static LAST_BLOCK: RefCell<LastBlock> = const {
         RefCell::new(LastBlock { holds: None, bytes: Vec::new() })
@@ -73,7 +111,7 @@ impl BlockReader {
     /// Opens the file that `entry` speaks of. Its length and its header are compared,
     /// nothing else is read.
     pub fn open(storage: &dyn Storage, entry: &FileEntry) -> Result<BlockReader, StorageError> {
-        BlockReader::open_as(entry, |name| storage.open(name))
+        BlockReader::open_as(storage, entry, |name| storage.open(name))
     }
 
     /// The same for many small reads all over the file: mapped into memory, where that can
@@ -82,34 +120,42 @@ impl BlockReader {
         storage: &dyn Storage,
         entry: &FileEntry,
     ) -> Result<BlockReader, StorageError> {
-        BlockReader::open_as(entry, |name| storage.open_mapped(name))
+        BlockReader::open_as(storage, entry, |name| storage.open_mapped(name))
     }
 
     fn open_as(
+        storage: &dyn Storage,
         entry: &FileEntry,
         open: impl FnOnce(&str) -> io::Result<Box<dyn ReadAt>>,
     ) -> Result<BlockReader, StorageError> {
-        let io = |error| StorageError::io(&entry.name, error);
+        let io = |error| StorageError::io(entry.file(), error);
         if file_len_of(entry.payload_len) != Some(entry.file_len) {
             let what = "the two lengths that the manifest gives for it do not fit";
-            return Err(StorageError::damaged(&entry.name, what, None));
+            return Err(StorageError::damaged(entry.file(), what, None));
         }
         if entry.payload_len == 0 {
             if entry.checksum != FileSum::new(entry.id).0 {
                 let what = "the manifest gives no length and a checksum for it";
-                return Err(StorageError::damaged(&entry.name, what, None));
+                return Err(StorageError::damaged(entry.file(), what, None));
             }
             return Ok(BlockReader::of(entry, Box::new(NoFile), None));
         }
-        let file = open(&entry.name).map_err(io)?;
-        let what = match file.len() {
-            len if len < entry.file_len => Some("it is shorter than it was"),
-            len if len > entry.file_len => Some("it is longer than it was"),
-            _ => None,
+        let file: Box<dyn ReadAt> = match &entry.packed {
+            None => {
+                let file = open(&entry.name).map_err(io)?;
+                check_len(entry, file.len(), entry.file_len)?;
+                file
+            }
+            Some(packed) => {
+                let whole = storage.open_shared(&packed.file).map_err(io)?;
+                check_len(entry, whole.len(), packed.of)?;
+                Box::new(Part {
+                    whole,
+                    at: packed.at,
+                    len: entry.file_len,
+                })
+            }
         };
-        if let Some(what) = what {
-            return Err(StorageError::damaged(&entry.name, what, file.len()));
-        }
         let mut header = [0; HEADER_LEN];
         file.read_at(0, &mut header).map_err(io)?;
         check_header(&header, entry)?;
@@ -226,7 +272,7 @@ impl BlockReader {
             return Ok(self.len() / len);
         }
         let what = "it does not hold a whole number of records";
-        Err(StorageError::damaged(&self.entry().name, what, None))
+        Err(StorageError::damaged(self.entry().file(), what, None))
     }
 
     /// How many records stand before the first of which something is not true, that being
@@ -275,7 +321,7 @@ impl BlockReader {
             Some(end) if end <= self.len() => Ok(()),
             _ => {
                 let what = "something else points beyond its end";
-                Err(StorageError::damaged(&self.entry().name, what, None))
+                Err(StorageError::damaged(self.entry().file(), what, None))
             }
         }
     }
@@ -348,7 +394,7 @@ impl BlockReader {
         self.shared
             .file
             .read_at(from, raw)
-            .map_err(|error| StorageError::io(&self.entry().name, error))
+            .map_err(|error| StorageError::io(self.entry().file(), error))
     }
 
     /// Checks one block as it is on disk and gives its checksum.
@@ -362,9 +408,9 @@ impl BlockReader {
         }
         let what = "a block does not fit its checksum";
         Err(StorageError::damaged(
-            &entry.name,
+            entry.file(),
             what,
-            block_offset(block),
+            entry.place(block_offset(block)),
         ))
     }
 
@@ -383,7 +429,7 @@ impl BlockReader {
             return Ok(());
         }
         let what = "it is another file than the manifest names";
-        Err(StorageError::damaged(&self.entry().name, what, None))
+        Err(StorageError::damaged(self.entry().file(), what, None))
     }
 }
 

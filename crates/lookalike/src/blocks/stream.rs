@@ -82,7 +82,11 @@ impl BlockStream {
     pub fn read_exact(&mut self, buffer: &mut [u8]) -> Result<(), StorageError> {
         if self.remaining() < buffer.len() as u64 {
             let what = "it ends in the middle of a record";
-            return Err(StorageError::damaged(&self.reader.entry().name, what, None));
+            return Err(StorageError::damaged(
+                self.reader.entry().file(),
+                what,
+                None,
+            ));
         }
         let mut rest = buffer;
         while !rest.is_empty() {

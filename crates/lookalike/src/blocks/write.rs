@@ -50,7 +50,25 @@ impl BlockWriter {
         kind: FileKind,
         id: u64,
     ) -> Result<BlockWriter, StorageError> {
-        let file = storage.create(name);
+        BlockWriter::start(storage.create(name), name, kind, id)
+    }
+
+    /// The same, where it may share a file with others as long as it is small.
+    pub(crate) fn create_small(
+        storage: &dyn Storage,
+        name: &str,
+        kind: FileKind,
+        id: u64,
+    ) -> Result<BlockWriter, StorageError> {
+        BlockWriter::start(storage.create_small(name), name, kind, id)
+    }
+
+    fn start(
+        file: io::Result<Box<dyn Append>>,
+        name: &str,
+        kind: FileKind,
+        id: u64,
+    ) -> Result<BlockWriter, StorageError> {
         let mut block = Vec::with_capacity(BLOCK_LEN);
         block.extend_from_slice(&header(kind, id));
         Ok(BlockWriter {
@@ -132,6 +150,7 @@ impl BlockWriter {
             // No disk holds 2^64 bytes.
             file_len: file_len_of(payload_len).unwrap_or(u64::MAX),
             checksum: self.sum.0,
+            packed: None,
         }
     }
 

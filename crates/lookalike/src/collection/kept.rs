@@ -130,7 +130,7 @@ impl Kept {
         let place: TextPlace = self.places.record(index.into())?;
         let kind = place.kind().ok_or_else(|| {
             let what = "a text is of no kind that there is";
-            StorageError::damaged(&self.places.entry().name, what, None)
+            StorageError::damaged(self.places.entry().file(), what, None)
         })?;
         Ok((kind, place))
     }
@@ -141,7 +141,7 @@ impl Kept {
         place: TextPlace,
         unpacked: &'u mut Unpacked,
     ) -> Result<Document<'u>, StorageError> {
-        let wrong = |what| StorageError::damaged(&self.texts.entry().name, what, None);
+        let wrong = |what| StorageError::damaged(self.texts.entry().file(), what, None);
         let no_text = || wrong("a text is not where it should be");
         let from = place.at as usize;
         let to = usize::try_from(place.len)
@@ -171,7 +171,7 @@ impl Kept {
     fn unpack(&self, frame: u64, least: usize) -> Result<Vec<u8>, StorageError> {
         let wrong = || {
             let what = "a text does not unpack";
-            StorageError::damaged(&self.texts.entry().name, what, frame)
+            StorageError::damaged(self.texts.entry().file(), what, frame)
         };
         if frame > self.texts.len() {
             return Err(wrong());

@@ -22,9 +22,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::envelope::{FORMAT, TEMPORARY, seal, unseal, write_atomic};
 use super::journal::{JOURNAL, load_journal, remove_journal};
-use super::{CollectionError, is_file_name};
-use crate::blocks::{FileEntry, file_id, hex};
+use super::{CollectionError, file_name, is_file_name};
+use crate::blocks::{FileEntry, Packed, file_id, hex};
 use crate::core::recipe::{Recipe, RecipeId};
+use crate::storage::held::Held;
 use crate::storage::{Fault, Storage, StorageError};
 
 /// The first part of a manifest's name.
@@ -212,12 +213,19 @@ fn load<T: DeserializeOwned>(
     let name = manifest_name(generation);
     let manifest: Manifest<T> = unseal(storage, &name)?;
     let mut names = BTreeSet::new();
+    let is_inside = |file: &FileEntry| {
+        let end = |packed: &Packed| packed.at.checked_add(file.file_len);
+        let is_inside = |packed: &Packed| end(packed).is_some_and(|end| end <= packed.of);
+        file.packed.as_ref().is_none_or(is_inside)
+    };
     let fits = manifest.generation == generation
         && manifest.parent == generation.saturating_sub(1)
-        && manifest
-            .files
-            .iter()
-            .all(|file| is_file_name(&file.name) && names.insert(&file.name));
+        && manifest.files.iter().all(|file| {
+            is_file_name(&file.name)
+                && is_file_name(file.file())
+                && names.insert(&file.name)
+                && is_inside(file)
+        });
     if fits {
         return Ok(manifest);
     }
@@ -288,6 +296,43 @@ pub fn open_latest<T: DeserializeOwned, R>(
     }
 }
 
+/// What a clustering is stored in: files that the next one replaces.
+const REPLACED: [&str; 4] = ["members", "roster", "quality", "exact"];
+
+/// Puts the small files that a generation is the first to name into two: one that stays,
+/// and one with its clusters, which go when there are others. To make, sync and open a file
+/// takes longer than to read or write a hundred kilobytes.
+pub(crate) fn pack<T>(held: &Held, manifest: &mut Manifest<T>) -> Result<(), StorageError> {
+    let is_replaced = |file: &FileEntry| {
+        let stem = file.name.split('-').next();
+        stem.is_some_and(|stem| REPLACED.contains(&stem))
+    };
+    for (stem, replaced) in [("sweep", false), ("clusters", true)] {
+        let name = file_name(stem, manifest.generation);
+        let mut files: Vec<&mut FileEntry> = (manifest.files.iter_mut())
+            .filter(|file| file.packed.is_none() && is_replaced(file) == replaced)
+            .filter(|file| held.is_small(&file.name))
+            .collect();
+        if files.is_empty() {
+            continue;
+        }
+        let of = files.iter().map(|file| file.file_len).sum();
+        let names = files.iter().map(|file| file.name.as_str());
+        held.put_together(&name, names)
+            .map_err(|error| StorageError::io(&name, error))?;
+        let mut at = 0;
+        for file in &mut files {
+            file.packed = Some(Packed {
+                file: name.clone(),
+                at,
+                of,
+            });
+            at += file.file_len;
+        }
+    }
+    Ok(())
+}
+
 /// Makes a manifest the state of the collection. All files it names must be finished.
 ///
 /// An error means that the state is the old one or, when only the last step failed, the
@@ -351,7 +396,7 @@ fn clean(storage: &dyn Storage) -> Result<(), StorageError> {
     }
     for generation in generations.iter().take(2) {
         let manifest: Manifest<IgnoredAny> = load(storage, *generation)?;
-        kept.extend(manifest.files.into_iter().map(|file| file.name));
+        kept.extend(manifest.files.iter().map(|file| file.file().to_owned()));
         kept.insert(manifest_name(*generation));
     }
     for name in list(storage)? {

@@ -72,7 +72,7 @@ impl Segment {
         let entries = BlockReader::open(storage, entry("documents")?)?;
         if entries.record_count::<Entry>()? != u64::from(sweep.documents) {
             let what = "it has another number of documents than the manifest says";
-            return Err(StorageError::damaged(&entries.entry().name, what, None));
+            return Err(StorageError::damaged(entries.entry().file(), what, None));
         }
         let kept = if sweep.keeps_text {
             Some(Kept::open(
@@ -169,7 +169,7 @@ impl Segment {
     /// One of its sources. The first time reads all of their names.
     pub(crate) fn source(&self, number: u32, folder: &Path) -> Result<Source, StorageError> {
         let wrong = || {
-            let name = &self.sources.entry().name;
+            let name = self.sources.entry().file();
             StorageError::damaged(name, "a source is not there or makes no sense", None)
         };
         let lines = if let Some(lines) = self.lines.get() {
@@ -196,7 +196,7 @@ impl Segment {
 
     /// All of its sources, as they are written down.
     pub(crate) fn stored_sources(&self) -> Result<Vec<StoredSource>, StorageError> {
-        let name = &self.sources.entry().name;
+        let name = self.sources.entry().file();
         let wrong = |_| StorageError::damaged(name, "a line makes no sense", None);
         let bytes = self.sources.read_all()?;
         let lines = bytes.split(|byte| *byte == b'\n');

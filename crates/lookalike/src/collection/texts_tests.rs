@@ -460,9 +460,13 @@ fn a_text_is_kept_once() {
 fn damage_to_kept_texts_is_noticed() {
     let made = Made::with(&every_kind(), options(1, 32 << 20));
     for name in ["texts-1.lk", "texts-places-1.lk"] {
-        let path = made.at("collection").join(name);
+        let entry = made.open().manifest().file(name).unwrap().clone();
+        let packed = entry.packed.as_ref().expect("it is small");
+        let path = made.at("collection").join(&packed.file);
         let whole = fs::read(&path).unwrap();
-        for at in (100..whole.len()).step_by(97) {
+        let from = usize::try_from(packed.at).unwrap();
+        let len = usize::try_from(entry.file_len).unwrap();
+        for at in (from + 100..from + len).step_by(97) {
             let mut bytes = whole.clone();
             bytes[at] ^= 1;
             fs::write(&path, bytes).unwrap();

@@ -46,7 +46,14 @@ pub fn verify(
         verified.files += 1;
         verified.bytes = verified.bytes.saturating_add(entry.file_len);
         match blocks::verify(storage, entry) {
-            Err(fault) if fault.is_damage() => verified.faults.push(fault),
+            Err(fault) if fault.is_damage() => {
+                // A file that many share may be at fault for all of them.
+                let text = fault.to_string();
+                let mut told = verified.faults.iter();
+                if !told.any(|told| told.to_string() == text) {
+                    verified.faults.push(fault);
+                }
+            }
             other => other?,
         }
     }

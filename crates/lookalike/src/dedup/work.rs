@@ -103,8 +103,11 @@ fn link_all(from: &Path, manifest: &Manifest<State>, to: &Path) -> Result<(), St
         .iter()
         // A stream without a byte has no file.
         .filter(|file| file.file_len > 0)
-        .map(|file| file.name.clone())
+        .map(|file| file.file().to_owned())
         .collect();
+    // Several may share one.
+    names.sort();
+    names.dedup();
     // The newest manifest comes last: with it, the folder is a collection.
     names.push(format!("MANIFEST-{}", manifest.generation() - 1));
     names.push(manifest.name());

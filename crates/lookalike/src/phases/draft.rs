@@ -23,15 +23,15 @@ use crate::add::names::{self, Target, What};
 use crate::add::segment::{self, Files, LOOKUPS, Numbers};
 use crate::add::sketching::Position;
 use crate::add::{
-    AddError, AddOptions, Kept, Report, check_numbers, check_policy, cluster_all, counts_of, sort,
-    take_over,
+    AddError, AddOptions, Kept, Report, check_numbers, check_policy, cluster_all, counts_of,
+    held_room, sort, take_over,
 };
 use crate::blocks::{BlockWriter, FileKind};
 use crate::clusters::truth::Told;
 use crate::clusters::{ClusterOptions, Means};
 use crate::collection::entry::Flag;
 use crate::collection::lock::Lock;
-use crate::collection::manifest::{self, Manifest, collect_garbage, commit};
+use crate::collection::manifest::{self, Manifest, collect_garbage, commit, pack};
 use crate::collection::state::{Counts, State, StoredReading, StoredRecipe, Sweep};
 use crate::collection::{Collection, CollectionError};
 use crate::corpus::inputs::Inputs;
@@ -39,11 +39,13 @@ use crate::pairs::Pair;
 use crate::pairs::groups::Groups;
 use crate::pairs::postings::{Partitions, PostingsWriter};
 use crate::storage::disk::Disk;
+use crate::storage::held::Held;
 use crate::storage::{Storage, StorageError};
 
 /// A collection in the making.
 pub struct Draft {
     folder: PathBuf,
+    held: Held,
     storage: Arc<dyn Storage>,
     _lock: Lock,
     inputs: Inputs,
@@ -74,7 +76,8 @@ impl Draft {
         let io = |error| StorageError::io(".", error);
         std::fs::create_dir_all(folder).map_err(io)?;
         let lock = Lock::acquire(folder)?;
-        let storage: Arc<dyn Storage> = Arc::new(Disk::new(folder));
+        let held = Held::new(Arc::new(Disk::new(folder)), held_room(options.memory));
+        let storage: Arc<dyn Storage> = Arc::new(held.clone());
         collect_garbage(&*storage)?;
         match manifest::latest::<State>(&*storage) {
             Ok(_) => return Err(AddError::NotNew),
@@ -95,6 +98,7 @@ impl Draft {
         );
         Ok(Draft {
             folder: folder.to_owned(),
+            held,
             storage,
             _lock: lock,
             inputs,
@@ -345,6 +349,7 @@ impl Draft {
 
     /// The clusters are final: the collection is whole.
     pub fn commit(mut self) -> Result<Report, AddError> {
+        pack(&self.held, &mut self.manifest)?;
         commit(&*self.storage, &self.manifest)?;
         Ok(Report {
             counts: self.counts,

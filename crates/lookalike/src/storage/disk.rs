@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use memmap2::Mmap;
 use rustix::fs::OFlags;
@@ -20,6 +21,8 @@ pub struct Disk {
     /// Whether files are mapped into memory when they are opened.
     is_mapped: bool,
     stop: Stop,
+    /// Files that several readers share, by name.
+    shared: Mutex<Vec<(String, Weak<Opened>)>>,
 }
 
 impl Disk {
@@ -30,6 +33,7 @@ impl Disk {
             is_lasting: true,
             is_mapped: false,
             stop: Stop::default(),
+            shared: Mutex::default(),
         }
     }
 
@@ -88,7 +92,13 @@ impl Disk {
         Ok(self.folder.join(name))
     }
 
-    fn open_as(&self, name: &str, is_mapped: bool) -> io::Result<Box<dyn ReadAt>> {
+    /// Who opens the file of a name from now on gets what is there then.
+    fn forget(&self, name: &str) {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|known| known.0 != name);
+    }
+
+    fn open_as(&self, name: &str, is_mapped: bool) -> io::Result<Opened> {
         // Opening a pipe would wait for its other end, for ever.
         let no_wait = OFlags::NONBLOCK.bits().cast_signed();
         let file = File::options()
@@ -101,7 +111,7 @@ impl Disk {
         }
         let len = about.len();
         let map = is_mapped.then(|| map(&file)).flatten();
-        Ok(Box::new(Opened { file, len, map }))
+        Ok(Opened { file, len, map })
     }
 }
 
@@ -111,6 +121,7 @@ impl Storage for Disk {
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn Append>> {
+        self.forget(name);
         Ok(Box::new(Written {
             place: self.place(name)?,
             file: None,
@@ -119,17 +130,33 @@ impl Storage for Disk {
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadAt>> {
-        self.open_as(name, self.is_mapped)
+        Ok(Box::new(self.open_as(name, self.is_mapped)?))
     }
 
     fn open_mapped(&self, name: &str) -> io::Result<Box<dyn ReadAt>> {
-        self.open_as(name, true)
+        Ok(Box::new(self.open_as(name, true)?))
+    }
+
+    fn open_shared(&self, name: &str) -> io::Result<Arc<dyn ReadAt>> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = shared.iter().find(|known| known.0 == name);
+        if let Some(opened) = known.and_then(|known| known.1.upgrade()) {
+            return Ok(opened);
+        }
+        let opened = Arc::new(self.open_as(name, true)?);
+        shared.retain(|known| known.1.strong_count() > 0);
+        shared.push((name.to_owned(), Arc::downgrade(&opened)));
+        Ok(opened)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.forget(from);
+        self.forget(to);
         fs::rename(self.place(from)?, self.place(to)?)
     }
+
     fn remove(&self, name: &str) -> io::Result<()> {
+        self.forget(name);
         fs::remove_file(self.place(name)?)
     }
 
@@ -206,6 +233,7 @@ fn create_anew(place: &Path) -> io::Result<File> {
     }
 }
 
+#[derive(Debug)]
 struct Opened {
     file: File,
     len: u64,

@@ -3,11 +3,16 @@
 //! ```text
 //! append ─► in memory ─┬─ sync, or no room left ─► the storage behind
 //!                      └─ dropped ─► read and removed here, never on a disk
+//!
+//! small: append ─► in memory ─┬─ past 512 KiB ─► the storage behind
+//!                             └─ sync ─► waits here ─► several put together in one file
 //! ```
 //!
 //! To make a file and to remove it again costs more than to fill it, where it is small: what
 //! a small sweep comes to on the way is not worth a file. What is to last is synced, and so
-//! is written at once and in one piece.
+//! is written at once and in one piece; unless it was said to be small, for then others will
+//! come that can share a file with it. Which ones do depends on their length alone, not on
+//! the room.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,7 +32,13 @@ struct Shared {
     /// Bytes that may still be taken into memory.
     room: usize,
     files: BTreeMap<String, Arc<Vec<u8>>>,
+    /// Those that wait to be put together.
+    small: BTreeMap<String, Arc<Vec<u8>>>,
 }
+
+/// Bytes up to which a file that is said to be small is: of the score of files that a sweep
+/// has few come near it at once, so that a few megabytes wait at most.
+const SMALL: usize = 512 << 10;
 
 impl Held {
     /// Room for so many bytes before a storage.
@@ -37,6 +48,7 @@ impl Held {
             shared: Arc::new(Mutex::new(Shared {
                 room: usize::try_from(room).unwrap_or(usize::MAX),
                 files: BTreeMap::new(),
+                small: BTreeMap::new(),
             })),
         }
     }
@@ -51,8 +63,9 @@ impl Held {
         name: &str,
         open: impl FnOnce() -> io::Result<Box<dyn ReadAt>>,
     ) -> io::Result<Box<dyn ReadAt>> {
-        let held = self.lock().files.get(name).cloned();
-        match held {
+        let shared = self.lock();
+        let held = shared.files.get(name).or_else(|| shared.small.get(name));
+        match held.cloned() {
             Some(bytes) => Ok(Box::new(Opened(bytes))),
             None => open(),
         }
@@ -63,19 +76,49 @@ impl Held {
         let mut shared = self.lock();
         let gone = shared.files.remove(name);
         shared.room += gone.as_ref().map_or(0, |bytes| bytes.len());
-        gone.is_some()
+        let waited = shared.small.remove(name);
+        gone.is_some() || waited.is_some()
+    }
+
+    /// Whether a file waits to be put together with others.
+    pub(crate) fn is_small(&self, name: &str) -> bool {
+        self.lock().small.contains_key(name)
+    }
+
+    /// Puts small files, one behind the other, into one file of the storage behind. It lasts,
+    /// and they are here no longer.
+    pub(crate) fn put_together<'n>(
+        &self,
+        name: &str,
+        files: impl Iterator<Item = &'n str>,
+    ) -> io::Result<()> {
+        let mut together = self.behind.create(name)?;
+        for file in files {
+            let bytes = self.lock().small.remove(file);
+            together.append(&bytes.ok_or(io::ErrorKind::NotFound)?)?;
+        }
+        together.sync()
+    }
+
+    fn start(&self, name: &str, is_small: bool) -> Box<dyn Append> {
+        self.forget(name);
+        Box::new(Written {
+            held: self.clone(),
+            name: name.to_owned(),
+            is_small,
+            bytes: Vec::new(),
+            file: None,
+        })
     }
 }
 
 impl Storage for Held {
     fn create(&self, name: &str) -> io::Result<Box<dyn Append>> {
-        self.forget(name);
-        Ok(Box::new(Written {
-            held: self.clone(),
-            name: name.to_owned(),
-            bytes: Vec::new(),
-            file: None,
-        }))
+        Ok(self.start(name, false))
+    }
+
+    fn create_small(&self, name: &str) -> io::Result<Box<dyn Append>> {
+        Ok(self.start(name, true))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn ReadAt>> {
@@ -84,6 +127,11 @@ impl Storage for Held {
 
     fn open_mapped(&self, name: &str) -> io::Result<Box<dyn ReadAt>> {
         self.open_as(name, || self.behind.open_mapped(name))
+    }
+
+    /// Of files that were put together, which are behind.
+    fn open_shared(&self, name: &str) -> io::Result<Arc<dyn ReadAt>> {
+        self.behind.open_shared(name)
     }
 
     /// Of files that were synced: the others are nobody's after a crash, whatever their name.
@@ -102,7 +150,9 @@ impl Storage for Held {
 
     fn list(&self) -> io::Result<Vec<String>> {
         let mut names = self.behind.list()?;
-        names.extend(self.lock().files.keys().cloned());
+        let shared = self.lock();
+        names.extend(shared.files.keys().chain(shared.small.keys()).cloned());
+        drop(shared);
         names.sort();
         names.dedup();
         Ok(names)
@@ -120,18 +170,32 @@ impl Storage for Held {
 struct Written {
     held: Held,
     name: String,
+    is_small: bool,
     /// All of it, as long as it has no file.
     bytes: Vec<u8>,
     file: Option<Box<dyn Append>>,
 }
 
 impl Written {
+    /// Whether so many bytes more can be in memory. If so, they are reckoned with.
+    fn has_room(&self, more: usize) -> bool {
+        if self.is_small {
+            return self.bytes.len() + more <= SMALL;
+        }
+        let mut shared = self.held.lock();
+        let left = shared.room.checked_sub(more);
+        shared.room = left.unwrap_or(shared.room);
+        left.is_some()
+    }
+
     /// The file, and in it what was in memory.
     fn file(&mut self) -> io::Result<&mut dyn Append> {
         if self.file.is_none() {
             let mut file = self.held.behind.create(&self.name)?;
             let bytes = std::mem::take(&mut self.bytes);
-            self.held.lock().room += bytes.len();
+            if !self.is_small {
+                self.held.lock().room += bytes.len();
+            }
             file.append(&bytes)?;
             self.file = Some(file);
         }
@@ -144,30 +208,34 @@ impl Written {
 
 impl Append for Written {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.file.is_none() {
-            let mut shared = self.held.lock();
-            if let Some(less) = shared.room.checked_sub(bytes.len()) {
-                shared.room = less;
-                drop(shared);
-                self.bytes.extend_from_slice(bytes);
-                return Ok(());
-            }
+        if self.file.is_none() && self.has_room(bytes.len()) {
+            self.bytes.extend_from_slice(bytes);
+            return Ok(());
         }
         self.file()?.append(bytes)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        if self.file.is_none() && self.bytes.is_empty() {
-            return Ok(());
+        if self.file.is_none() {
+            if self.bytes.is_empty() {
+                return Ok(());
+            }
+            if self.is_small {
+                let bytes = Arc::new(std::mem::take(&mut self.bytes));
+                let name = std::mem::take(&mut self.name);
+                self.held.lock().small.insert(name, bytes);
+                return Ok(());
+            }
         }
         self.file()?.sync()
     }
 }
 
 impl Drop for Written {
-    /// What has no file is read from memory from now on.
+    /// What has no file is read from memory from now on; a small one that nobody synced is
+    /// nobody's.
     fn drop(&mut self) {
-        if !self.bytes.is_empty() {
+        if !self.bytes.is_empty() && !self.is_small {
             let bytes = Arc::new(std::mem::take(&mut self.bytes));
             let name = std::mem::take(&mut self.name);
             self.held.lock().files.insert(name, bytes);
@@ -235,5 +303,39 @@ mod tests {
         assert!(held.open("small").is_err());
         write("other", &[b"1234567890"], false);
         assert_eq!(disk.list().unwrap(), ["large", "synced"]);
+    }
+
+    #[test]
+    fn small_files_wait_and_share_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Storage> = Arc::new(Disk::new(folder.path()));
+        // There need be no room for them.
+        let held = Held::new(Arc::clone(&disk), 0);
+        let write = |name: &str, parts: &[&[u8]]| {
+            let mut file = held.create_small(name).unwrap();
+            for part in parts {
+                file.append(part).unwrap();
+            }
+            file.sync().unwrap();
+        };
+        let most = vec![7; SMALL];
+        write("b", &[b"123", b"456"]);
+        write("empty", &[]);
+        write("most", &[&most]);
+        write("more", &[&most, b"8"]);
+        drop(held.create_small("abandoned").unwrap());
+        assert_eq!(disk.list().unwrap(), ["more"]);
+        assert_eq!(held.list().unwrap(), ["b", "more", "most"]);
+        assert_eq!(read(&held, "b"), b"123456");
+        // Who comes later takes the place.
+        write("b", &[b"12"]);
+        assert!(held.is_small("b") && !held.is_small("more") && !held.is_small("empty"));
+        let both = ["most", "b"].into_iter();
+        held.put_together("together", both).unwrap();
+        assert_eq!(disk.list().unwrap(), ["more", "together"]);
+        assert_eq!(held.list().unwrap(), ["more", "together"]);
+        assert_eq!(read(&*disk, "together"), [&most[..], b"12"].concat());
+        let again = held.put_together("again", ["b"].into_iter());
+        assert_eq!(again.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -36,6 +36,15 @@ pub trait Storage: fmt::Debug + Send + Sync {
     fn open_mapped(&self, name: &str) -> io::Result<Box<dyn ReadAt>> {
         self.open(name)
     }
+    /// Opens a file that many readers have a part of: mapped into memory, where that can be
+    /// done, and the same for all who have it at one time.
+    fn open_shared(&self, name: &str) -> io::Result<Arc<dyn ReadAt>> {
+        self.open_mapped(name).map(Arc::from)
+    }
+    /// Starts a new file that may share one with others of its kind once all are there.
+    fn create_small(&self, name: &str) -> io::Result<Box<dyn Append>> {
+        self.create(name)
+    }
     /// Gives a file another name, replacing whatever had it, at once or not at all.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file.
