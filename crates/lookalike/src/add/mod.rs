@@ -51,7 +51,7 @@ use crate::clusters::policy::Policy;
 use crate::clusters::{self, ClusterOptions, Means, PARTS, Writers};
 use crate::collection::journal::{load_journal, remove_journal};
 use crate::collection::lock::Lock;
-use crate::collection::manifest::{self, Manifest, collect_garbage, commit, pack};
+use crate::collection::manifest::{Manifest, begin, collect_garbage, commit, pack};
 use crate::collection::segment::Segment;
 use crate::collection::sketches::Sketches;
 use crate::collection::state::{
@@ -379,12 +379,7 @@ pub(crate) fn add_in(
 ) -> Result<Report, AddError> {
     let held = Held::new(Arc::clone(storage), held_room(options.memory));
     let storage: &Arc<dyn Storage> = &(Arc::new(held.clone()) as Arc<dyn Storage>);
-    collect_garbage(&**storage)?;
-    let before = match manifest::latest::<State>(&**storage) {
-        Ok(manifest) => Some(manifest),
-        Err(CollectionError::NotACollection) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let before = begin::<State>(&**storage)?;
     let recipe = &options.recipe;
     let mut manifest = match &before {
         Some(before) if before.recipe_id() != recipe.id() => {

@@ -64,15 +64,18 @@ pub(super) fn unseal<T: DeserializeOwned>(
     if line != checksum_line(name, text).as_bytes() {
         return Err(damaged("it does not fit its checksum"));
     }
-    let head: Head = serde_json::from_slice(text).map_err(|_| damaged("it names no format"))?;
-    if head.format != FORMAT {
-        return Err(StorageError {
-            file: name.to_owned(),
-            fault: Fault::Version {
-                found: head.format,
-                supported: FORMAT,
-            },
-        });
+    // It is the first field of all that this program wrote: nothing else is read for it.
+    if !text.starts_with(format!("{{\n  \"format\": {FORMAT},\n").as_bytes()) {
+        let head: Head = serde_json::from_slice(text).map_err(|_| damaged("it names no format"))?;
+        if head.format != FORMAT {
+            return Err(StorageError {
+                file: name.to_owned(),
+                fault: Fault::Version {
+                    found: head.format,
+                    supported: FORMAT,
+                },
+            });
+        }
     }
     serde_json::from_slice(text).map_err(|_| damaged("it lacks something, or has a field too many"))
 }

@@ -354,7 +354,7 @@ pub fn commit<T: Serialize>(
     write_atomic(storage, &name, &seal(&name, manifest)?)?;
     // The state is the new one already; what stays behind costs room and nothing else.
     drop(remove_journal(storage));
-    drop(clean(storage));
+    drop(clean(storage, Some(manifest)));
     Ok(())
 }
 
@@ -364,15 +364,37 @@ pub fn commit<T: Serialize>(
 ///
 /// Should one of those be damaged, nothing is removed, for nobody knows what it names.
 pub fn collect_garbage(storage: &dyn Storage) -> Result<(), StorageError> {
+    collect_garbage_but::<()>(storage, None)
+}
+
+/// The same, where a manifest was read already.
+fn collect_garbage_but<T>(
+    storage: &dyn Storage,
+    known: Option<&Manifest<T>>,
+) -> Result<(), StorageError> {
     // What is seen may be the work of a writer whose last sync failed. Only from here on
     // is it certain to last.
     storage
         .sync_folder()
         .map_err(|error| StorageError::io(".", error))?;
-    match clean(storage) {
+    match clean(storage, known) {
         Err(error) if error.is_damage() => Ok(()),
         other => other,
     }
+}
+
+/// What a writer begins with: removes what an interrupted one left behind, and gives the
+/// newest generation if there is one.
+pub(crate) fn begin<T: DeserializeOwned>(
+    storage: &dyn Storage,
+) -> Result<Option<Manifest<T>>, CollectionError> {
+    let newest = match latest(storage) {
+        Ok(newest) => Some(newest),
+        Err(CollectionError::NotACollection) => None,
+        Err(error) => return Err(error),
+    };
+    collect_garbage_but(storage, newest.as_ref())?;
+    Ok(newest)
 }
 
 /// The manifests that are kept, newest first, whatever the owner's part of them holds.
@@ -384,7 +406,8 @@ pub(super) fn kept_manifests(
     Ok(vec![newest, before])
 }
 
-fn clean(storage: &dyn Storage) -> Result<(), StorageError> {
+/// Removes all files of ours that nothing names. A manifest that is known is not read again.
+fn clean<T>(storage: &dyn Storage, known: Option<&Manifest<T>>) -> Result<(), StorageError> {
     let generations = generations(storage)?;
     let newest = generations.first().copied().unwrap_or(0);
     let mut kept: BTreeSet<String> = BTreeSet::new();
@@ -395,8 +418,13 @@ fn clean(storage: &dyn Storage) -> Result<(), StorageError> {
         None => remove_journal(storage)?,
     }
     for generation in generations.iter().take(2) {
-        let manifest: Manifest<IgnoredAny> = load(storage, *generation)?;
-        kept.extend(manifest.files.iter().map(|file| file.file().to_owned()));
+        let mut keep = |files: &[FileEntry]| {
+            kept.extend(files.iter().map(|file| file.file().to_owned()));
+        };
+        match known.filter(|known| known.generation == *generation) {
+            Some(known) => keep(&known.files),
+            None => keep(&load::<IgnoredAny>(storage, *generation)?.files),
+        }
         kept.insert(manifest_name(*generation));
     }
     for name in list(storage)? {
