@@ -64,7 +64,7 @@ use crate::corpus::record::{Refused, Timestamp};
 use crate::pairs::count::{Counted, count};
 use crate::pairs::groups::Groups;
 use crate::pairs::judge::{Floor, Judging};
-use crate::pairs::postings::{PARTITIONS, Partitions, Postings, PostingsWriter, Sortable};
+use crate::pairs::postings::{OlderPostings, PARTITIONS, Partitions, PostingsWriter, Sortable};
 use crate::parallel;
 use crate::storage::disk::Disk;
 use crate::storage::held::Held;
@@ -550,9 +550,9 @@ impl Work<'_> {
         } = *self;
         let mut counts = std::mem::take(&mut sweep.counts);
         watch(Event::Phase(Phase::Sort));
-        let older_postings = match counts.distinct {
+        let mut older_postings = match counts.distinct {
             0 => Vec::new(),
-            _ => postings_of(&**storage, manifest)?,
+            _ => postings_of(&**storage, manifest, OlderPostings::open)?,
         };
         let files = Files {
             storage: &**storage,
@@ -567,7 +567,7 @@ impl Work<'_> {
             &sortable,
             postings,
             &mut groups,
-            &older_postings,
+            &mut older_postings,
             options,
         )?;
         sortable.remove()?;
@@ -851,10 +851,9 @@ pub(crate) fn sort(
     sortable: &Sortable<'_>,
     mut postings: PostingsWriter,
     groups: &mut Groups<'_>,
-    older: &[Postings],
+    older: &mut [OlderPostings],
     options: &AddOptions,
 ) -> Result<(FileEntry, Vec<u8>), StorageError> {
-    let mut older: Vec<_> = older.iter().map(Postings::by_bucket).collect();
     // Waking threads for so little takes longer than the work.
     let threads = match sortable.len() {
         0..FEW => NonZeroUsize::MIN,
@@ -868,7 +867,7 @@ pub(crate) fn sort(
         |partition, sorted| {
             go_on(storage)?;
             postings.partition(&sorted)?;
-            groups.partition(partition, &sorted, &mut older)
+            groups.partition(partition, &sorted, older)
         },
     )?;
     postings.finish()

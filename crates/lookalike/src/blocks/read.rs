@@ -252,7 +252,8 @@ impl BlockReader {
 
     /// The whole stream, and the checksum over all of it besides.
     pub fn read_all(&self) -> Result<Vec<u8>, StorageError> {
-        let mut all = Vec::new();
+        // The file is as long as the manifest says: that was compared when it was opened.
+        let mut all = Vec::with_capacity(usize::try_from(self.len()).unwrap_or(0));
         self.read_every(|chunk| all.extend_from_slice(chunk))?;
         Ok(all)
     }

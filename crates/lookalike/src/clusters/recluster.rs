@@ -12,12 +12,12 @@ use crate::blocks::{BlockWriter, FileKind};
 use crate::collection::lock::Lock;
 use crate::collection::manifest::{Manifest, collect_garbage, commit};
 use crate::collection::state::{State, StoredClustering};
-use crate::collection::{Collection, file_name};
+use crate::collection::{Collection, file_name, postings_of};
 use crate::corpus::inputs::Source;
 use crate::pairs::count::count;
 use crate::pairs::groups::Groups;
 use crate::pairs::judge::{Floor, Judging};
-use crate::pairs::postings::{PARTITIONS, Postings, merged};
+use crate::pairs::postings::{OlderPostings, PARTITIONS, merged};
 use crate::storage::{Storage, StorageError};
 
 /// Clusters a collection under a policy and keeps the result beside those it has. One of
@@ -89,16 +89,15 @@ fn recount(
     options: &ClusterOptions,
 ) -> Result<(), StorageError> {
     let storage: &dyn Storage = &**collection.storage();
-    let postings = collection.postings()?;
+    let mut postings = postings_of(storage, manifest, OlderPostings::open)?;
     let mut sketches = collection.sketches()?;
     sketches.load_if_small(options.memory / 2)?;
     if matches!(recipe.sketch, SketchKind::Nested { .. }) {
         sketches.count_levels()?;
     }
     let mut groups = Groups::new(storage, 0, options.memory / 6);
-    let mut buckets: Vec<_> = postings.iter().map(Postings::by_bucket).collect();
     for partition in 0..PARTITIONS {
-        groups.partition(partition, &merged(&mut buckets, partition)?, &mut [])?;
+        groups.partition(partition, &merged(&mut postings, partition)?, &mut [])?;
     }
     let name = file_name("pairs", manifest.generation());
     let id = manifest.file_id(&name);

@@ -13,7 +13,7 @@ use super::sketches::{SketchFile, Sketches};
 use super::state::{RecipeFault, State, StoredClustering, Sweep};
 use super::{CollectionError, file_name};
 use crate::add::sketching::{id_key, url_key};
-use crate::blocks::{BlockReader, RecordStream};
+use crate::blocks::{BlockReader, FileEntry, RecordStream};
 use crate::clusters::table::Clustering;
 use crate::corpus::inputs::Source;
 use crate::corpus::options::ReadOptions;
@@ -337,7 +337,7 @@ impl Collection {
 
     /// The postings of each sweep.
     pub fn postings(&self) -> Result<Vec<Postings>, StorageError> {
-        postings_of(&*self.storage, &self.manifest)
+        postings_of(&*self.storage, &self.manifest, Postings::open)
     }
 
     /// The documents with a URL, or with that for an id, in order.
@@ -461,14 +461,15 @@ pub(crate) fn sketches_of(
     Ok(Sketches::new(files?))
 }
 
-/// The postings of each sweep of a generation.
-pub(crate) fn postings_of(
+/// The postings of each sweep of a generation, `open` for what is wanted of them.
+pub(crate) fn postings_of<P>(
     storage: &dyn Storage,
     manifest: &Manifest<State>,
-) -> Result<Vec<Postings>, StorageError> {
+    open: impl Fn(&dyn Storage, &FileEntry, &FileEntry) -> Result<P, StorageError>,
+) -> Result<Vec<P>, StorageError> {
     let open = |sweep: &Sweep| {
         let file = |what| manifest.file(&sweep.file_name(what));
-        Postings::open(storage, file("postings")?, file("fences")?)
+        open(storage, file("postings")?, file("fences")?)
     };
     manifest.state.sweeps.iter().map(open).collect()
 }

@@ -109,17 +109,22 @@ pub(crate) type Above = [u16; ABOVE];
 /// Counts the samples of one document above its level.
 pub(crate) fn above(samples: &[u64], level: u32) -> Above {
     let mut counts = Above::default();
-    for sample in samples {
-        count_above(&mut counts, *sample, level);
-    }
+    count_above(&mut counts, samples, level);
     counts
 }
 
-#[inline]
-fn count_above(counts: &mut Above, sample: u64, level: u32) {
-    let over = sample.trailing_zeros().saturating_sub(level);
-    for (i, count) in (0..).zip(counts) {
-        *count = count.saturating_add(u16::from(over > i));
+/// Adds some samples of a document to its counts, which end where they are as large as can
+/// be. All four are added at once, in one number: in so many samples none runs over.
+fn count_above(counts: &mut Above, samples: &[u64], level: u32) {
+    const MOST: usize = u16::MAX as usize;
+    // By how many levels a sample is above: a one for each count up to there.
+    const ONES: [u64; ABOVE + 1] = [0, 0x1, 0x1_0001, 0x1_0001_0001, 0x1_0001_0001_0001];
+    for some in samples.chunks(MOST) {
+        let over = |sample: &u64| sample.trailing_zeros().saturating_sub(level) as usize;
+        let sum = some.iter().map(|sample| ONES[over(sample).min(ABOVE)]);
+        for (count, more) in counts.iter_mut().zip(unpacked(sum.sum())) {
+            *count = count.saturating_add(more);
+        }
     }
 }
 
@@ -209,9 +214,7 @@ impl Counting<'_> {
                 }
             }
             let (of_doc, rest) = samples.split_at(self.left.min(samples.len()));
-            for sample in of_doc {
-                count_above(&mut self.counts, *sample, self.level);
-            }
+            count_above(&mut self.counts, of_doc, self.level);
             self.left -= of_doc.len();
             if self.left == 0 {
                 let counts = packed(std::mem::take(&mut self.counts));
@@ -260,6 +263,12 @@ impl Sketches {
         u32::try_from(self.heads.len()).unwrap_or(u32::MAX)
     }
 
+    /// How many samples the largest sketch has.
+    pub fn most_samples(&self) -> usize {
+        let samples = self.heads.iter().map(|head| head.samples());
+        samples.max().unwrap_or(0)
+    }
+
     /// Bytes of all samples.
     fn byte_len(&self) -> u64 {
         self.segments.iter().map(|file| file.samples.len()).sum()
@@ -284,11 +293,9 @@ impl Sketches {
             return Ok(());
         }
         for file in &mut self.segments {
-            let mut stream = file.samples.all_records::<u64>(8)?;
-            let mut samples = Vec::with_capacity(usize::try_from(stream.remaining()).unwrap_or(0));
-            while let Some(batch) = stream.next_batch()? {
-                samples.extend_from_slice(batch);
-            }
+            let count = file.samples.record_count::<u64>()?;
+            let mut samples = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+            file.samples.read_words(0..count, &mut samples)?;
             file.loaded = Some(samples);
         }
         Ok(())
@@ -383,5 +390,29 @@ impl Sketches {
         buffer.clear();
         file.samples.read_words(from..from + count as u64, buffer)?;
         Ok(buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lookalike_testkit::texts::Draw;
+
+    use super::*;
+
+    #[test]
+    fn samples_are_counted_at_each_level_above() {
+        let mut draw = Draw::new(3);
+        for (count, level) in [(0, 0), (1, 3), (300, 2), (70_000, 0), (140_000, 5)] {
+            let sample = |draw: &mut Draw| (draw.below(1 << 20) << draw.below(10)) << level;
+            let samples: Vec<u64> = (0..count).map(|_| sample(&mut draw)).collect();
+            let at = |i: u32| {
+                let modulus = 1_u64 << (level + i);
+                let hits = samples.iter().filter(|x| *x % modulus == 0).count();
+                u16::try_from(hits).unwrap_or(u16::MAX)
+            };
+            let expected = [1, 2, 3, 4].map(at);
+            assert_eq!(above(&samples, level), expected);
+            assert_eq!(unpacked(packed(expected)), expected);
+        }
     }
 }

@@ -56,6 +56,9 @@ pub(crate) struct Counted {
 /// Marks a place in a common group.
 const COMMON: u32 = 1 << 31;
 
+/// Counters of what is not counted.
+const IDLE: usize = 8;
+
 /// A chunk made ready: for each new document the places where it is a member.
 struct Ready {
     chunk: Chunk,
@@ -86,28 +89,42 @@ impl Ready {
                 common.push(group);
             }
         }
-        let mut starts = vec![0_u32; new + 1];
-        for &member in &chunk.members {
-            if let Some(i) = (member & !FIRST).checked_sub(base) {
-                starts[i as usize + 1] += 1;
-            }
-        }
-        for i in 1..starts.len() {
-            starts[i] += starts[i - 1];
-        }
-        let mut places = vec![0; starts.last().map_or(0, |&all| all as usize)];
-        let mut next = starts.clone();
-        let mut common_left = common.iter().peekable();
+        // A counter for each new document, and some for older ones. Which a member is cannot
+        // be foreseen, so both are counted: not to count would take longer. They take turns,
+        // for each waits for what was last written to it.
+        let slot = |place: usize, member: u32| {
+            let i = (member & !FIRST).wrapping_sub(base) as usize;
+            if i < new { i } else { new + place % IDLE }
+        };
+        let mut next = vec![0_u32; new + IDLE];
         for (place, &member) in chunk.members.iter().enumerate() {
-            while common_left.next_if(|group| group.end <= place).is_some() {}
-            let is_common = common_left.peek().is_some_and(|group| group.start <= place);
-            if let Some(i) = (member & !FIRST).checked_sub(base) {
-                // Chunks have fewer than 2^30 members.
-                let place = u32::try_from(place).unwrap_or(u32::MAX);
-                places[next[i as usize] as usize] = place | if is_common { COMMON } else { 0 };
-                next[i as usize] += 1;
-            }
+            next[slot(place, member)] += 1;
         }
+        let mut starts = Vec::with_capacity(new + 1);
+        let mut all = 0;
+        for count in &mut next[..new] {
+            starts.push(all);
+            all += std::mem::replace(count, all);
+        }
+        starts.push(all);
+        // One more place, for older documents.
+        next[new..].fill(all);
+        let mut places = vec![0; all as usize + 1];
+        let mut common_left = common.iter().cloned();
+        let mut following = || common_left.next().unwrap_or(usize::MAX..usize::MAX);
+        let mut next_common = following();
+        for (place, &member) in chunk.members.iter().enumerate() {
+            if place >= next_common.end {
+                next_common = following();
+            }
+            let is_common = place >= next_common.start;
+            let slot = slot(place, member);
+            // Chunks have fewer than 2^31 members.
+            let marked = to_u32(place) | if is_common { COMMON } else { 0 };
+            places[next[slot] as usize] = marked;
+            next[slot] += u32::from(slot < new);
+        }
+        places.truncate(all as usize);
         Ready {
             chunk,
             starts,
@@ -154,6 +171,10 @@ impl Ready {
             }
         }
     }
+}
+
+fn to_u32(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// Which places of a common group, sorted by size, the document at a place meets: all if

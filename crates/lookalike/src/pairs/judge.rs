@@ -75,6 +75,9 @@ pub(crate) trait Heads {
     /// How large the sketch of a document is.
     fn head(&self, doc: u32) -> SketchHead;
 
+    /// How many samples the largest sketch has.
+    fn most_samples(&self) -> usize;
+
     /// How many samples a document has at a level, if that is known without them.
     fn samples_at(&self, doc: u32, level: u32) -> Option<usize>;
 
@@ -87,6 +90,10 @@ impl Heads for Sketches {
     #[inline]
     fn head(&self, doc: u32) -> SketchHead {
         Sketches::head(self, doc)
+    }
+
+    fn most_samples(&self) -> usize {
+        Sketches::most_samples(self)
     }
 
     #[inline]
@@ -150,9 +157,13 @@ impl<'a, S: Heads> Judging<'a, S> {
                 CONTAINMENT_ERRORS,
             )
         };
-        let least_resembling = growing(|both| 0..=both / 2, resembling);
-        let least_contained = growing(|of| of.clamp(1, 2)..=of, contained);
-        let sure = (0..to_u32(TABLE)).zip(least_resembling);
+        // Nobody asks for more than two documents have.
+        let most = sketches.most_samples();
+        let table = |most: usize| to_u32(most.saturating_add(1).min(TABLE));
+        let both = table(most.saturating_mul(2));
+        let least_resembling = growing(both, |both| 0..=both / 2, resembling);
+        let least_contained = growing(table(most), |of| of.clamp(1, 2)..=of, contained);
+        let sure = (0..both).zip(least_resembling);
         Judging {
             sketches,
             kind,
@@ -183,14 +194,15 @@ impl<'a, S: Heads> Judging<'a, S> {
     }
 }
 
-/// For each number of samples the least of a range that is enough, if any is. More samples
+/// For each number of samples below `table` the least of a range that is enough, if any is. More samples
 /// never need fewer, so each search goes on where the one before ended.
 fn growing(
+    table: u32,
     range: impl Fn(u32) -> RangeInclusive<u32>,
     is_enough: impl Fn(u32, u32) -> bool,
 ) -> impl Iterator<Item = Option<u32>> {
     let mut from = 0;
-    (0..to_u32(TABLE)).map(move |samples| {
+    (0..table).map(move |samples| {
         let range = range(samples);
         let mut rest = from.max(*range.start())..=*range.end();
         let least = rest.find(|common| is_enough(samples, *common));
@@ -404,6 +416,11 @@ pub(crate) fn keep_best(of_doc: &mut Vec<Pair>, kind: SketchKind) -> u64 {
 /// What two lists have in common among those that are 0 modulo 2^level.
 pub(crate) fn overlap_at(a: &[u64], b: &[u64], level: u32) -> Overlap {
     let of_level = |x: &&u64| x.trailing_zeros() >= level;
+    if a.iter().chain(b).all(|x| of_level(&x)) {
+        // As mostly they are: then nothing is passed over, and the walk takes no branch that
+        // depends on the samples.
+        return Overlap::of_sorted(a, b);
+    }
     let (mut xs, mut ys) = (a.iter().filter(of_level), b.iter().filter(of_level));
     let (mut x, mut y) = (xs.next(), ys.next());
     let mut overlap = Overlap::default();
@@ -462,19 +479,67 @@ mod tests {
         )
     }
 
+    /// Sketches of which only the largest is known.
+    struct Largest(usize);
+
+    impl Heads for Largest {
+        fn head(&self, _: u32) -> SketchHead {
+            SketchHead::new(self.0, 0)
+        }
+
+        fn most_samples(&self) -> usize {
+            self.0
+        }
+
+        fn samples_at(&self, _: u32, _: u32) -> Option<usize> {
+            None
+        }
+
+        fn samples<'a>(&'a self, _: u32, _: &'a mut Vec<u64>) -> Result<&'a [u64], StorageError> {
+            Ok(&[])
+        }
+    }
+
     #[test]
     fn tables_are_what_trying_every_count_gives() {
-        let sketches = Sketches::default();
         let kind = SketchKind::default();
         for (resemblance, containment) in [(0.4, 0.5), (0.05, 0.05), (0.9, 0.99), (1.0, 1.0)] {
             let floor = Floor {
                 resemblance,
                 containment,
             };
-            let judging = Judging::new(&sketches, kind, floor);
             let (resembling, contained) = by_definition(kind, floor);
-            assert!(judging.least_resembling == resembling, "{floor:?}");
-            assert!(judging.least_contained == contained, "{floor:?}");
+            for most in [0, 1, 100, 256, TABLE, usize::MAX] {
+                let sketches = Largest(most);
+                let judging = Judging::new(&sketches, kind, floor);
+                let both = most.saturating_mul(2).saturating_add(1).min(TABLE);
+                let one = most.saturating_add(1).min(TABLE);
+                assert!(judging.least_resembling == resembling[..both], "{floor:?}");
+                assert!(judging.least_contained == contained[..one], "{floor:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_overlap_is_that_of_the_samples_of_a_level() {
+        // Every pair of subsets of six values, of levels 0 to 5 and one of any.
+        let values = [1_u64, 2, 4, 8, 0, 32].map(|value| value | u64::from(value > 0) << 40);
+        let subset = |bits: usize| {
+            let members = (0..6).filter(|i| bits >> i & 1 == 1);
+            let mut all: Vec<u64> = members.map(|i| values[i]).collect();
+            all.sort_unstable();
+            all
+        };
+        for (x, y) in (0..64).flat_map(|x| (0..64).map(move |y| (x, y))) {
+            let (a, b) = (subset(x), subset(y));
+            for level in 0..8 {
+                let of_level = |all: &[u64]| -> Vec<u64> {
+                    let modulus = 1_u64 << level;
+                    all.iter().copied().filter(|x| x % modulus == 0).collect()
+                };
+                let expected = Overlap::of_sorted(&of_level(&a), &of_level(&b));
+                assert_eq!(overlap_at(&a, &b, level), expected, "{a:?} {b:?} {level}");
+            }
         }
     }
 }

@@ -22,7 +22,9 @@ use std::ops::Range;
 use lookalike_core::recipe::SketchKind;
 
 use crate::blocks::varint::{put_varint, take_varint};
-use crate::blocks::{BlockCursor, BlockReader, BlockWriter, FileEntry, FileKind, Words};
+use crate::blocks::{
+    BlockCursor, BlockReader, BlockWriter, FileEntry, FileKind, PAYLOAD_LEN, Words,
+};
 use crate::storage::{Storage, StorageError};
 
 /// How many partitions there are while postings are sorted.
@@ -151,39 +153,12 @@ pub(crate) struct Sorted {
 }
 
 impl Sorted {
-    /// The postings of a bucket.
-    pub(crate) fn bucket(&self, bucket: usize) -> &[u64] {
-        let from = if bucket == 0 {
-            0
-        } else {
-            self.ends[bucket - 1]
-        };
-        &self.postings[from..self.ends[bucket]]
-    }
-}
-
-impl Sortable<'_> {
-    /// How many there are.
-    pub(crate) fn len(&self) -> u64 {
-        let held: usize = self.parts.iter().map(|(held, _)| held.len()).sum();
-        held as u64 + self.spilled_len / 12
-    }
-
-    /// Sorts one partition.
-    pub(crate) fn sort(&self, partition: usize) -> Result<Sorted, StorageError> {
-        let (held, spilled) = &self.parts[partition];
+    /// Of postings that `each` goes through, twice, in whatever order.
+    fn of(
+        each: impl Fn(&mut dyn FnMut(&Loose)) -> Result<(), StorageError>,
+    ) -> Result<Sorted, StorageError> {
         let mut ends = vec![0_usize; BUCKETS];
         let bucket = |loose: &Loose| (loose.2 & 0xff) as usize;
-        let each = |take: &mut dyn FnMut(&Loose)| -> Result<(), StorageError> {
-            if let Some(entry) = spilled {
-                let mut stream = BlockReader::open(self.scratch, entry)?.all_records::<Loose>(8)?;
-                while let Some(batch) = stream.next_batch()? {
-                    batch.iter().for_each(&mut *take);
-                }
-            }
-            held.iter().for_each(take);
-            Ok(())
-        };
         each(&mut |loose| ends[bucket(loose)] += 1)?;
         let mut all = 0;
         for end in &mut ends {
@@ -203,6 +178,89 @@ impl Sortable<'_> {
         Ok(Sorted { postings, ends })
     }
 
+    /// Which buckets have postings.
+    pub(crate) fn used(&self) -> Wanted {
+        let mut used = [false; BUCKETS];
+        let mut from = 0;
+        for (used, &end) in used.iter_mut().zip(&self.ends) {
+            *used = end > from;
+            from = end;
+        }
+        used
+    }
+
+    /// Where the bucket changes from one posting to the next: see [`keyed`].
+    pub(crate) fn steps(&self, steps: &mut Vec<u8>) {
+        let mut from = 0;
+        let counts = (0..=u8::MAX).zip(&self.ends).map(|(bucket, &end)| {
+            let count = end - from;
+            from = end;
+            (bucket, count)
+        });
+        put_steps(counts, self.postings.len(), steps);
+    }
+}
+
+/// Some of the buckets of a partition.
+pub(crate) type Wanted = [bool; BUCKETS];
+
+/// Writes, for each posting of a partition, how much larger its bucket is than that of the
+/// posting before it, given how many postings each bucket has.
+///
+/// A small sweep has a posting or two a bucket: to go through them bucket by bucket would be
+/// a loop of unforeseeable length each, and takes three times as long as to add up steps.
+fn put_steps(counts: impl Iterator<Item = (u8, usize)>, postings: usize, steps: &mut Vec<u8>) {
+    steps.clear();
+    // One more: buckets without postings may stand behind the last posting.
+    steps.resize(postings + 1, 0);
+    let (mut at, mut last) = (0, 0);
+    for (bucket, count) in counts {
+        steps[at] += bucket - last;
+        (at, last) = (at + count, bucket);
+    }
+    steps.truncate(postings);
+}
+
+/// Bits of the keys that postings of one partition are told apart by: those of the bucket
+/// and the rest.
+pub(crate) const KEY_BITS: u32 = 40;
+
+/// The postings of a partition as keys, bucket and rest in one number, and documents.
+#[inline]
+pub(crate) fn keyed<'a>(
+    steps: &'a [u8],
+    postings: &'a [u64],
+) -> impl Iterator<Item = (u64, u32)> + 'a {
+    let mut bucket = 0_u8;
+    steps.iter().zip(postings).map(move |(step, posting)| {
+        bucket += step;
+        let key = u64::from(bucket) << 32 | posting >> 32;
+        (key, (posting & 0xffff_ffff) as u32)
+    })
+}
+
+impl Sortable<'_> {
+    /// How many there are.
+    pub(crate) fn len(&self) -> u64 {
+        let held: usize = self.parts.iter().map(|(held, _)| held.len()).sum();
+        held as u64 + self.spilled_len / 12
+    }
+
+    /// Sorts one partition.
+    pub(crate) fn sort(&self, partition: usize) -> Result<Sorted, StorageError> {
+        let (held, spilled) = &self.parts[partition];
+        Sorted::of(|take| {
+            if let Some(entry) = spilled {
+                let mut stream = BlockReader::open(self.scratch, entry)?.all_records::<Loose>(8)?;
+                while let Some(batch) = stream.next_batch()? {
+                    batch.iter().for_each(&mut *take);
+                }
+            }
+            held.iter().for_each(take);
+            Ok(())
+        })
+    }
+
     /// Removes what was spilled.
     pub(crate) fn remove(&self) -> Result<(), StorageError> {
         for entry in self
@@ -219,26 +277,20 @@ impl Sortable<'_> {
 
 /// A partition of several segments' postings, in order.
 pub(crate) fn merged(
-    segments: &mut [Buckets<'_>],
+    segments: &mut [OlderPostings],
     partition: usize,
 ) -> Result<Sorted, StorageError> {
-    let mut sorted = Sorted {
-        postings: Vec::new(),
-        ends: Vec::with_capacity(BUCKETS),
-    };
-    let buckets = partition * BUCKETS..(partition + 1) * BUCKETS;
     for segment in &mut *segments {
-        segment.hold(buckets.clone())?;
+        segment.hold(partition, &[true; BUCKETS])?;
     }
-    for bucket in buckets {
-        let from = sorted.postings.len();
+    Sorted::of(|take| {
         for segment in &*segments {
-            sorted.postings.extend_from_slice(segment.bucket(bucket));
+            for (key, doc) in segment.keyed() {
+                take(&((key & 0xffff_ffff) as u32, doc, (key >> 32) as u32));
+            }
         }
-        sorted.postings[from..].sort_unstable();
-        sorted.ends.push(sorted.postings.len());
-    }
-    Ok(sorted)
+        Ok(())
+    })
 }
 
 /// Writes sorted partitions, one after the other.
@@ -458,16 +510,6 @@ impl Postings {
         Ok(())
     }
 
-    /// The postings, to be read bucket by bucket.
-    pub(crate) fn by_bucket(&self) -> Buckets<'_> {
-        Buckets {
-            postings: self,
-            cursor: self.reader.cursor(),
-            held: Vec::new(),
-            first: 0,
-        }
-    }
-
     /// Calls `each` with the list of every key that has one, and the place of the key.
     ///
     /// Keys are as good as random, so the place of one is guessed, guessed again from what
@@ -543,33 +585,232 @@ impl Postings {
     }
 }
 
-/// Postings of a segment, some buckets at a time, in increasing order: a block that several
-/// of them share is read once. Memory: that block, and what is held.
-pub(crate) struct Buckets<'a> {
-    postings: &'a Postings,
+/// The postings of a segment that is there already, one partition after the other: what is
+/// read of it where others are added.
+///
+/// Memory: the fences, a block, and the postings of a partition that are wanted. Time: a few
+/// instructions for each bucket, and for each posting that is held.
+pub(crate) struct OlderPostings {
     cursor: BlockCursor,
+    all: u64,
+    fences: FileEntry,
+    fence_bytes: Vec<u8>,
+    /// What of them was decoded, and which bucket and which posting come next.
+    decoded: usize,
+    bucket: usize,
+    position: u64,
+    /// The buckets of the partition at hand and how many postings each has.
+    counts: Vec<(u8, usize)>,
     held: Vec<u64>,
-    /// Where what is held begins.
-    first: u64,
+    steps: Vec<u8>,
 }
 
-impl Buckets<'_> {
-    /// Reads some buckets.
-    pub(crate) fn hold(&mut self, buckets: Range<usize>) -> Result<(), StorageError> {
-        let starts = &self.postings.starts;
-        self.held.clear();
-        self.first = starts[buckets.start];
-        let words = self.first..starts[buckets.end];
-        self.cursor.read_words(words, &mut self.held)
+/// So many postings are in a block, which is read as a whole.
+const IN_A_BLOCK: u64 = PAYLOAD_LEN as u64 / 8;
+
+impl OlderPostings {
+    /// Opens a segment's postings.
+    pub(crate) fn open(
+        storage: &dyn Storage,
+        postings: &FileEntry,
+        fences: &FileEntry,
+    ) -> Result<OlderPostings, StorageError> {
+        let reader = BlockReader::open(storage, postings)?;
+        Ok(OlderPostings {
+            cursor: reader.cursor(),
+            all: reader.record_count::<u64>()?,
+            fence_bytes: BlockReader::open(storage, fences)?.read_all()?,
+            fences: fences.clone(),
+            decoded: 0,
+            bucket: 0,
+            position: 0,
+            counts: Vec::new(),
+            held: Vec::new(),
+            steps: Vec::new(),
+        })
     }
 
-    /// The postings of a bucket that is held, sorted.
+    /// Reads the postings of a partition, which is behind those read before: all of them, or
+    /// where they are many, those of the buckets that are wanted. A small sweep has use for
+    /// few of them, and must not read all that there is.
+    pub(crate) fn hold(&mut self, partition: usize, wanted: &Wanted) -> Result<(), StorageError> {
+        let words = self.decode(partition)?;
+        self.held.clear();
+        if words.end - words.start > IN_A_BLOCK {
+            let is_wanted = |bucket: u8| wanted[usize::from(bucket)];
+            // Buckets side by side are read in one go.
+            let (mut from, mut run) = (words.start, words.start..words.start);
+            for &(bucket, count) in &self.counts {
+                let end = from + count as u64;
+                if is_wanted(bucket) {
+                    if run.end != from {
+                        self.cursor.read_words(run, &mut self.held)?;
+                        run = from..from;
+                    }
+                    run.end = end;
+                }
+                from = end;
+            }
+            self.cursor.read_words(run, &mut self.held)?;
+            self.counts.retain(|(bucket, _)| is_wanted(*bucket));
+        } else {
+            self.cursor.read_words(words, &mut self.held)?;
+        }
+        let counts = self.counts.iter().copied();
+        put_steps(counts, self.held.len(), &mut self.steps);
+        Ok(())
+    }
+
+    /// What is held, by bucket.
+    pub(crate) fn by_bucket(&self) -> impl Iterator<Item = (u8, &[u64])> {
+        let mut rest = self.held.as_slice();
+        self.counts.iter().map(move |&(bucket, count)| {
+            let (postings, after) = rest.split_at(count);
+            rest = after;
+            (bucket, postings)
+        })
+    }
+
+    /// What is held, as [`keyed`].
     #[inline]
-    pub(crate) fn bucket(&self, bucket: usize) -> &[u64] {
-        let place = |bucket: usize| {
-            let place = self.postings.starts[bucket] - self.first;
-            usize::try_from(place).unwrap_or(usize::MAX)
-        };
-        &self.held[place(bucket)..place(bucket + 1)]
+    pub(crate) fn keyed(&self) -> impl Iterator<Item = (u64, u32)> {
+        keyed(&self.steps, &self.held)
+    }
+
+    /// How many are held.
+    pub(crate) fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Decodes the fences of a partition, and tells where its postings stand.
+    fn decode(&mut self, partition: usize) -> Result<Range<u64>, StorageError> {
+        let wrong = || StorageError::damaged(&self.fences.name, "its buckets make no sense", None);
+        let (first, end) = (partition * BUCKETS, (partition + 1) * BUCKETS);
+        let mut rest = &self.fence_bytes[self.decoded..];
+        let mut from = self.position;
+        self.counts.clear();
+        while !rest.is_empty() {
+            let mut after = rest;
+            // Nearly all numbers of a small segment are one byte.
+            let (gap, count) = if let [gap @ ..0x80, count @ ..0x80, others @ ..] = rest {
+                after = others;
+                (u64::from(*gap), u64::from(*count))
+            } else {
+                let mut next = || take_varint(&mut after).ok_or_else(wrong);
+                (next()?, next()?)
+            };
+            if gap >= (PARTITIONS * BUCKETS - self.bucket) as u64 {
+                return Err(wrong());
+            }
+            let bucket = self.bucket + usize::try_from(gap).unwrap_or(0);
+            if bucket >= end {
+                break;
+            }
+            let position = self.position.checked_add(count);
+            self.position = position.filter(|it| *it <= self.all).ok_or_else(wrong)?;
+            if bucket < first {
+                from = self.position;
+            } else {
+                // Below the bucket's number of 256, and of postings that are there.
+                let number = u8::try_from(bucket - first).unwrap_or(u8::MAX);
+                let count = usize::try_from(count).map_err(|_| wrong())?;
+                self.counts.push((number, count));
+            }
+            self.bucket = bucket + 1;
+            rest = after;
+        }
+        self.decoded = self.fence_bytes.len() - rest.len();
+        if rest.is_empty() && self.position != self.all {
+            return Err(wrong());
+        }
+        Ok(from..self.position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lookalike_testkit::texts::Draw;
+
+    use super::*;
+    use crate::storage::sim::SimFs;
+
+    /// Files of postings, all in the first partition, and of fences that are said to be theirs.
+    fn opened(storage: &SimFs, buckets: &[Vec<u64>], fences: &[u8]) -> OlderPostings {
+        let create =
+            |name: &str| BlockWriter::create(storage, name, FileKind::Scratch, 1).expect("created");
+        let (mut postings, mut fence_file) = (create("postings"), create("fences"));
+        for bucket in buckets {
+            postings.append_records(bucket).expect("written");
+        }
+        fence_file.append(fences).expect("written");
+        let postings = postings.finish().expect("written");
+        let fences = fence_file.finish().expect("written");
+        OlderPostings::open(storage, &postings, &fences).expect("opened")
+    }
+
+    #[test]
+    fn of_many_postings_only_the_wanted_are_read() {
+        let storage = SimFs::new();
+        let mut draw = Draw::new(8);
+        let (mut buckets, mut fences) = (Vec::new(), Vec::new());
+        for _ in 0..BUCKETS {
+            let count = draw.below(200);
+            buckets.push((0..count).map(|rest| rest << 32 | 7).collect::<Vec<u64>>());
+        }
+        let mut empty = 0;
+        for bucket in &buckets {
+            if bucket.is_empty() {
+                empty += 1;
+                continue;
+            }
+            put_varint(&mut fences, std::mem::take(&mut empty));
+            put_varint(&mut fences, bucket.len() as u64);
+        }
+        for every in [1, 2, 9, 100] {
+            let mut wanted = [false; BUCKETS];
+            wanted.iter_mut().step_by(every).for_each(|it| *it = true);
+            let mut older = opened(&storage, &buckets, &fences);
+            older.hold(0, &wanted).expect("read");
+            let is_wanted = |bucket: &usize| wanted[*bucket];
+            let expected = (0..BUCKETS).filter(is_wanted).flat_map(|bucket| {
+                let of_bucket = buckets[bucket].iter();
+                of_bucket.map(move |posting| ((bucket as u64) << 32 | posting >> 32, 7))
+            });
+            assert!(older.keyed().eq(expected), "every {every}th");
+            assert_eq!(older.len(), older.keyed().count());
+            for (bucket, postings) in older.by_bucket() {
+                assert_eq!(postings, buckets[usize::from(bucket)]);
+            }
+            // Behind them there is nothing.
+            older.hold(200, &wanted).expect("read");
+            assert_eq!(older.len(), 0);
+        }
+    }
+
+    #[test]
+    fn fences_of_other_postings_are_an_error() {
+        let storage = SimFs::new();
+        let postings = [vec![1, 2, 3]];
+        let wrong: [&[u8]; 7] = [
+            &[],
+            &[0],
+            &[0, 0x80],
+            &[0, 2],
+            &[0, 4],
+            &[0, 3, 0, 1],
+            // A bucket behind the last.
+            &[0, 3, 0xff, 0xff, 3, 0],
+        ];
+        for fences in wrong {
+            let mut older = opened(&storage, &postings, fences);
+            let mut hold = |partition| older.hold(partition, &[true; BUCKETS]);
+            assert!(
+                (0..PARTITIONS).any(|partition| hold(partition).is_err()),
+                "{fences:?}"
+            );
+        }
+        let mut older = opened(&storage, &postings, &[0, 3]);
+        older.hold(0, &[true; BUCKETS]).expect("read");
+        assert_eq!(older.held, [1, 2, 3]);
     }
 }

@@ -209,7 +209,7 @@ impl Draft {
         // Groups are found elsewhere.
         let mut groups = Groups::new(storage, 0, options.memory / 6);
         let postings = PostingsWriter::new(files.create("postings", FileKind::Fingerprints)?);
-        let (postings, fences) = sort(storage, &sortable, postings, &mut groups, &[], options)?;
+        let (postings, fences) = sort(storage, &sortable, postings, &mut groups, &mut [], options)?;
         sortable.remove()?;
         groups.remove()?;
         let mut fence_file = files.create("fences", FileKind::Lookup)?;

@@ -141,6 +141,11 @@ impl Heads for Known {
             .map_or_else(SketchHead::default, Met::head)
     }
 
+    fn most_samples(&self) -> usize {
+        let samples = self.met.values().map(|met| met.head().samples());
+        samples.max().unwrap_or(0)
+    }
+
     fn samples_at(&self, doc: u32, level: u32) -> Option<usize> {
         let met = self.met.get(&doc)?;
         samples_at(met.head(), Some(&met.above), level)
