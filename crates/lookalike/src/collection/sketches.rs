@@ -284,11 +284,11 @@ impl Sketches {
             return Ok(());
         }
         for file in &mut self.segments {
-            let mut stream = file.samples.all_records::<u64>(8)?;
-            let mut samples = Vec::with_capacity(usize::try_from(stream.remaining()).unwrap_or(0));
-            while let Some(batch) = stream.next_batch()? {
-                samples.extend_from_slice(batch);
-            }
+            // Block by block: a buffer for several would be as large as most of these files. By
+            // a cursor: the block that a thread keeps would lie behind all that is freed later.
+            let count = file.samples.record_count::<u64>()?;
+            let mut samples = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+            file.samples.cursor().read_words(0..count, &mut samples)?;
             file.loaded = Some(samples);
         }
         Ok(())
