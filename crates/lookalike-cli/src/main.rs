@@ -16,6 +16,8 @@ mod input;
 
 mod collection;
 
+mod memory;
+
 mod commands;
 
 mod output;

@@ -20,6 +20,7 @@ use lookalike::filters::{Filtered, Spec};
 use crate::args::{Global, InputArgs, MachineArgs, RecipeArgs};
 use crate::failure::{Exit, Failure, Stop};
 use crate::input::note;
+use crate::memory::hold_if_short;
 use crate::output::progress::Progress;
 use crate::output::{file, text};
 use lookalike_server::failure::reasons;
@@ -134,6 +135,7 @@ impl AddArgs {
             ..AddOptions::default()
         };
         let inputs = Inputs::expand(&self.inputs, &options.reading);
+        hold_if_short(&inputs, options.memory);
         let sources = inputs.sources.iter().map(|source| source.path.as_path());
         file::spares(self.rejects.as_deref(), sources, Some(&self.collection))?;
         let mut progress = Progress::new(global);
@@ -220,6 +222,7 @@ impl AddArgs {
             ..AddOptions::default()
         };
         let inputs = Inputs::expand(&self.inputs, &options.reading);
+        hold_if_short(&inputs, options.memory);
         let sources = inputs.sources.iter().map(|source| source.path.as_path());
         file::spares(self.rejects.as_deref(), sources, Some(&self.collection))?;
         let mut progress = Progress::new(global);

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use crate::args::{Global, InputArgs, MachineArgs, ShingleArgs, threshold};
 use crate::commands::add::reject_line;
 use crate::failure::{Exit, Failure, Stop};
+use crate::memory::hold_if_short;
 use crate::output::progress::Progress;
 use crate::output::{file, text};
 
@@ -143,6 +144,7 @@ impl ScanArgs {
             scratch: self.machine.scratch.clone(),
         };
         let inputs = Inputs::expand(&self.paths, &options.reading);
+        hold_if_short(&inputs, options.memory);
         let sources = inputs.sources.iter().map(|source| source.path.as_path());
         file::spares(self.rejects.as_deref(), sources, None)?;
         let mut progress = Progress::bar_only(global);

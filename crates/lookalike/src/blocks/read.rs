@@ -381,6 +381,12 @@ impl BlockReader {
         Ok(Some(&raw[..len]))
     }
 
+    /// All blocks as they are on disk, unchecked, where the file is mapped.
+    pub(super) fn mapped(&self) -> Option<&[u8]> {
+        self.shared.checked.as_ref()?;
+        self.shared.file.mapped()
+    }
+
     /// Reads up to `count` blocks as they are on disk, unchecked.
     pub(super) fn fetch(
         &self,

@@ -9,17 +9,22 @@ use crate::storage::StorageError;
 /// A part of a block file, from front to back. It owns its file and its buffer, so it
 /// can be sent to another thread or put into a heap of streams to merge.
 ///
-/// Memory: the buffer, `blocks` × 64 KiB, and no more than the range needs.
+/// Memory: the buffer, `blocks` × 64 KiB, and no more than the range needs. Where the file
+/// is mapped and a buffer would hold the whole range, it is read in place: the pages of a
+/// longer one would stay in memory behind the stream.
 #[derive(Debug)]
 pub struct BlockStream {
     reader: BlockReader,
     /// What has not been given out yet, in bytes of header and stream.
     range: Range<u64>,
-    /// Blocks as they are on disk, checked one by one as they are given out.
+    /// Blocks as they are on disk, checked one by one as they are given out; none where they
+    /// are read in place.
     raw: Vec<u8>,
-    /// The first block in `raw`.
+    is_in_place: bool,
+    /// The first block in `raw`, or of the file.
     first: u64,
-    /// The block whose payload lies at hand, and where in `raw` what is left of it lies.
+    /// The block whose payload lies at hand, and where among the blocks what is left of it
+    /// lies.
     block: u64,
     hand: Range<usize>,
     last_sum: u64,
@@ -43,15 +48,22 @@ impl BlockStream {
     }
 
     fn of_payloads(reader: BlockReader, range: Range<u64>, blocks: usize) -> BlockStream {
+        let payload = PAYLOAD_LEN as u64;
+        let buffer_blocks = blocks.max(1);
+        let wanted = range
+            .end
+            .div_ceil(payload)
+            .saturating_sub(range.start / payload);
         BlockStream {
-            block: range.start / PAYLOAD_LEN as u64,
+            block: range.start / payload,
+            is_in_place: wanted <= buffer_blocks as u64 && reader.mapped().is_some(),
             reader,
             range,
             raw: Vec::new(),
             first: 0,
             hand: 0..0,
             last_sum: 0,
-            buffer_blocks: blocks.max(1),
+            buffer_blocks,
         }
     }
 
@@ -74,7 +86,7 @@ impl BlockStream {
         self.ensure_hand()?;
         let hand = std::mem::replace(&mut self.hand, 0..0);
         self.range.start += hand.len() as u64;
-        Ok(Some(&self.raw[hand]))
+        Ok(Some(&self.blocks()[hand]))
     }
 
     /// Fills `buffer` with the next bytes. Fewer left than that is damage: the caller
@@ -93,7 +105,7 @@ impl BlockStream {
             self.ensure_hand()?;
             let (now, later) = rest.split_at_mut(self.hand.len().min(rest.len()));
             let from = self.hand.start;
-            now.copy_from_slice(&self.raw[from..from + now.len()]);
+            now.copy_from_slice(&self.blocks()[from..from + now.len()]);
             self.hand.start += now.len();
             self.range.start += now.len() as u64;
             rest = later;
@@ -106,6 +118,14 @@ impl BlockStream {
         self.last_sum
     }
 
+    /// The blocks from `first` on: those of the file in place, or those in the buffer.
+    fn blocks(&self) -> &[u8] {
+        match self.reader.mapped() {
+            Some(all) if self.is_in_place => all,
+            _ => &self.raw,
+        }
+    }
+
     /// Has some bytes at hand, if any are left.
     fn ensure_hand(&mut self) -> Result<(), StorageError> {
         if !self.hand.is_empty() || self.remaining() == 0 {
@@ -114,7 +134,7 @@ impl BlockStream {
         let payload = PAYLOAD_LEN as u64;
         self.block = self.range.start / payload;
         // Lossless: both are smaller than what the buffer holds, or the buffer is stale.
-        let buffered = (self.raw.len().div_ceil(BLOCK_LEN)) as u64;
+        let buffered = (self.blocks().len().div_ceil(BLOCK_LEN)) as u64;
         if self.block < self.first || self.block >= self.first + buffered {
             let last = (self.range.end - 1) / payload;
             let wanted = usize::try_from(last - self.block + 1).unwrap_or(usize::MAX);
@@ -126,9 +146,10 @@ impl BlockStream {
             }
         }
         let index = usize::try_from(self.block - self.first).unwrap_or(usize::MAX);
-        let from = index.saturating_mul(BLOCK_LEN).min(self.raw.len());
-        let to = (from + BLOCK_LEN).min(self.raw.len());
-        self.last_sum = self.reader.check_block(self.block, &self.raw[from..to])?;
+        let blocks = self.blocks();
+        let from = index.saturating_mul(BLOCK_LEN).min(blocks.len());
+        let to = (from + BLOCK_LEN).min(blocks.len());
+        self.last_sum = self.reader.check_block(self.block, &blocks[from..to])?;
         let start = self.block * payload;
         let until = (self.range.end - start).min((to - from - TRAILER_LEN) as u64);
         let in_block = |n: u64| usize::try_from(n).unwrap_or(PAYLOAD_LEN);

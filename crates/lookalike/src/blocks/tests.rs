@@ -69,30 +69,31 @@ proptest! {
         prop_assert_eq!(written.is_some(), !all.is_empty());
         prop_assert_eq!(entry.file_len, written.map_or(0, |raw| raw.len() as u64));
         verify(&disk, &entry).unwrap();
-        let reader = BlockReader::open(&disk, &entry).unwrap();
-        prop_assert!(reader.read_all().unwrap() == all);
-        for (start, end) in reads {
-            let (start, end) = (start.index(all.len() + 1), end.index(all.len() + 1));
-            let (start, end) = (start.min(end), start.max(end));
-            let mut part = vec![0; end - start];
-            reader.read_at(start as u64, &mut part).unwrap();
-            prop_assert!(part == all[start..end]);
-            let mut stream = reader.stream(start as u64..end as u64, buffer).unwrap();
-            let mut streamed = Vec::new();
-            while let Some(chunk) = stream.next_chunk().unwrap() {
-                prop_assert!(!chunk.is_empty());
-                streamed.extend_from_slice(chunk);
+        for reader in [BlockReader::open(&disk, &entry).unwrap(), BlockReader::open_mapped(&disk, &entry).unwrap()] {
+            prop_assert!(reader.read_all().unwrap() == all);
+            for (start, end) in &reads {
+                let (start, end) = (start.index(all.len() + 1), end.index(all.len() + 1));
+                let (start, end) = (start.min(end), start.max(end));
+                let mut part = vec![0; end - start];
+                reader.read_at(start as u64, &mut part).unwrap();
+                prop_assert!(part == all[start..end]);
+                let mut stream = reader.stream(start as u64..end as u64, buffer).unwrap();
+                let mut streamed = Vec::new();
+                while let Some(chunk) = stream.next_chunk().unwrap() {
+                    prop_assert!(!chunk.is_empty());
+                    streamed.extend_from_slice(chunk);
+                }
+                prop_assert!(streamed == part);
+                // The same in steps that fit no block.
+                let mut stream = reader.stream(start as u64..end as u64, buffer).unwrap();
+                for step in part.chunks(9_973) {
+                    let mut got = vec![0; step.len()];
+                    stream.read_exact(&mut got).unwrap();
+                    prop_assert!(got == step);
+                }
+                prop_assert_eq!(stream.remaining(), 0);
+                prop_assert!(stream.read_exact(&mut [0]).is_err());
             }
-            prop_assert!(streamed == part);
-            // The same in steps that fit no block.
-            let mut stream = reader.stream(start as u64..end as u64, buffer).unwrap();
-            for step in part.chunks(9_973) {
-                let mut got = vec![0; step.len()];
-                stream.read_exact(&mut got).unwrap();
-                prop_assert!(got == step);
-            }
-            prop_assert_eq!(stream.remaining(), 0);
-            prop_assert!(stream.read_exact(&mut [0]).is_err());
         }
     }
 
@@ -182,6 +183,9 @@ fn every_flipped_bit_is_noticed() {
         assert!(what.is_damage(), "bit {bit}: {what:?}");
         let read = BlockReader::open(&disk, &entry).and_then(|reader| reader.read_at(0, &mut [0]));
         assert!(read.is_err(), "bit {bit} unnoticed by a read");
+        let mapped = BlockReader::open_mapped(&disk, &entry);
+        let streamed = mapped.and_then(|reader| reader.read_all());
+        assert!(streamed.is_err(), "bit {bit} unnoticed by a stream");
     }
     fs::write(&path, &sound).unwrap();
     verify(&disk, &entry).unwrap();

@@ -97,21 +97,28 @@ pub(crate) enum Shingles {
     Weighted(WeightedSet),
 }
 
+/// What the shingles of one document after the other are put in order in.
+#[derive(Default)]
+pub(crate) struct Room {
+    all: Vec<u64>,
+    sort: SpreadSort,
+}
+
 impl Shingles {
     /// All shingles of a document by a sketcher's recipe; its name is the sketcher's then.
     pub(crate) fn of(
         document: &Document<'_>,
         sketcher: &mut Sketcher,
-        sort: &mut SpreadSort,
+        room: &mut Room,
     ) -> Shingles {
         if sketcher.recipe().sketch.is_weighted() {
             return Shingles::Weighted(document.weighted_set(sketcher));
         }
-        let mut all = Vec::new();
-        document.fingerprints(sketcher, &mut all);
-        let len = sort.sort_and_dedup(&mut all);
-        all.truncate(len);
-        Shingles::Set(all.into_boxed_slice())
+        let Room { all, sort } = room;
+        all.clear();
+        document.fingerprints(sketcher, all);
+        let len = sort.sort_and_dedup(all);
+        Shingles::Set(all[..len].into())
     }
 
     /// What two documents of one recipe have in common.
@@ -288,8 +295,8 @@ impl<'a> Truth<'a> {
         parallel::in_order(
             self.threads,
             tasks.len(),
-            || (sketcher.another(), SpreadSort::default()),
-            |(sketcher, sort), i| read_again(&tasks[i], sketcher, sort),
+            || (sketcher.another(), Room::default()),
+            |(sketcher, room), i| read_again(&tasks[i], sketcher, room),
             |_, found| {
                 go_on(&**self.collection.storage())?;
                 sets.extend(found);
@@ -306,7 +313,7 @@ type Found = Vec<(u32, Shingles)>;
 fn read_again(
     task: &Task<'_>,
     sketcher: &mut Sketcher,
-    sort: &mut SpreadSort,
+    room: &mut Room,
 ) -> Result<Found, StorageError> {
     let mut found = Vec::new();
     task.read(&mut |doc, entry, again| {
@@ -315,7 +322,7 @@ fn read_again(
         let Ok(again) = again else {
             return;
         };
-        let all = Shingles::of(&again.document, sketcher, sort);
+        let all = Shingles::of(&again.document, sketcher, room);
         // Another text than was sketched then tells nothing of it.
         if sketcher.tokens_name().0 != entry.tokens_name {
             return;

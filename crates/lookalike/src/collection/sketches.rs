@@ -293,9 +293,11 @@ impl Sketches {
             return Ok(());
         }
         for file in &mut self.segments {
+            // Block by block: a buffer for several would be as large as most of these files. By
+            // a cursor: the block that a thread keeps would lie behind all that is freed later.
             let count = file.samples.record_count::<u64>()?;
             let mut samples = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
-            file.samples.read_words(0..count, &mut samples)?;
+            file.samples.cursor().read_words(0..count, &mut samples)?;
             file.loaded = Some(samples);
         }
         Ok(())

@@ -26,7 +26,8 @@ const STEP: usize = 128 << 10;
 /// A record is rarely larger than this once packed.
 const KEEP: usize = 4 << 20;
 
-/// Bytes read first after a jump: most records of a WARC have fewer once packed.
+/// Bytes read first, at the beginning of a file, where a look may do, and after a jump: most
+/// records of a WARC have fewer once packed.
 const JUMP: usize = 16 << 10;
 
 /// How many bytes are looked at to tell what a stream holds.
@@ -132,8 +133,8 @@ impl Input {
         } else {
             kept
         };
-        // Moving bytes to the front costs nothing against reading when it is done rarely.
-        if kept == self.buffer.len() || kept >= STEP {
+        // No more bytes are moved to the front than were used up: less than reading them cost.
+        if kept >= self.buffer.len() - kept {
             self.buffer.drain(..kept);
             self.start -= kept;
             self.base += kept as u64;
@@ -169,6 +170,16 @@ impl Input {
 fn read_up_to(reader: &mut dyn Read, buffer: &mut Vec<u8>, len: usize) -> io::Result<usize> {
     buffer.reserve(len);
     reader.take(len as u64).read_to_end(buffer)
+}
+
+/// Room to unpack up to `most` bytes into. Made as it is needed: who looks at the beginning
+/// of a file needs little.
+fn room(scratch: &mut Vec<u8>, most: usize) -> &mut [u8] {
+    let room = most.min(STEP);
+    if scratch.len() < room {
+        scratch.resize(room, 0);
+    }
+    scratch.get_mut(..room).unwrap_or_default()
 }
 
 /// What [`Unpacked::read`] came to.
@@ -221,9 +232,6 @@ impl Unpacked {
         if packing == Packing::Zstd {
             unpacked.zstd = Some(unpacked.zstd_decoder()?);
         }
-        if packing != Packing::Plain {
-            unpacked.scratch.resize(STEP, 0);
-        }
         Ok(unpacked)
     }
 
@@ -231,7 +239,10 @@ impl Unpacked {
     pub(crate) fn open(path: &Path) -> io::Result<Unpacked> {
         let file = File::open(path)?;
         let len = file.metadata()?.len();
-        let mut unpacked = Unpacked::new(Input::new(Box::new(file), 0))?;
+        let mut unpacked = Unpacked::new(Input {
+            step: JUMP,
+            ..Input::new(Box::new(file), 0)
+        })?;
         unpacked.file_len = Some(len);
         Ok(unpacked)
     }
@@ -343,8 +354,7 @@ impl Unpacked {
         }
         loop {
             self.input.want(1)?;
-            let room = most.min(self.scratch.len());
-            let scratch = self.scratch.get_mut(..room).unwrap_or_default();
+            let scratch = room(&mut self.scratch, most);
             let (total_in, total_out) = (self.gzip.total_in(), self.gzip.total_out());
             let status =
                 self.gzip
@@ -442,8 +452,7 @@ impl Unpacked {
         };
         loop {
             self.input.want(1)?;
-            let room = most.min(self.scratch.len());
-            let scratch = self.scratch.get_mut(..room).unwrap_or_default();
+            let scratch = room(&mut self.scratch, most);
             let (left, used, made) = {
                 let mut from = InBuffer::around(self.input.available());
                 let mut to = OutBuffer::around(&mut *scratch);

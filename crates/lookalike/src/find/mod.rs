@@ -39,11 +39,10 @@ use lookalike_core::recipe::{Recipe, SketchKind};
 use lookalike_core::seed::Key;
 use lookalike_core::sketch::{Kept, min};
 use lookalike_core::sketcher::Sketcher;
-use lookalike_core::spread::SpreadSort;
 
 use crate::add::sketching::{name_of_bytes, sketch_name};
 use crate::clusters::table::Clustering;
-use crate::clusters::truth::{Shingles, Truth};
+use crate::clusters::truth::{Room, Shingles, Truth};
 use crate::collection::entry::{Entry, Grade};
 use crate::collection::sketches::SketchPlaces;
 use crate::collection::state::RecipeFault;
@@ -363,10 +362,8 @@ impl Finder {
     ) -> Query {
         let sketch = document.sketch(sketcher);
         let tokens_name = sketcher.tokens_name().0;
-        let all = (reread != Reread::Never).then(|| {
-            let mut sort = SpreadSort::default();
-            Arc::new(Shingles::of(document, sketcher, &mut sort))
-        });
+        let all = (reread != Reread::Never)
+            .then(|| Arc::new(Shingles::of(document, sketcher, &mut Room::default())));
         Query {
             bytes_name: bytes.map(name_of_bytes),
             tokens_name,
