@@ -79,8 +79,8 @@ async fn found(
     let snapshot = service.newest.snapshot();
     let work = move || {
         for url in &urls {
-            if snapshot.collection().newest_named(url)?.is_some() {
-                let place = place(&snapshot, url, prefer.as_deref())?;
+            let place = place(&snapshot, url, prefer.as_deref())?;
+            if place.last_sweep.is_some() || snapshot.collection().newest_named(url)?.is_some() {
                 return Ok((url.clone(), place));
             }
         }

@@ -19,6 +19,7 @@ use super::address::is_same_host;
 use super::hosts::host_of;
 use super::moves::MOVED;
 use super::trail::{Evidence, How, TIE, Trace, Trail};
+use crate::add::sketching::{id_key, url_key};
 use crate::collection::Collection;
 use crate::collection::entry::{BLANK, Flag};
 use crate::corpus::record::Timestamp;
@@ -196,9 +197,13 @@ impl Trail {
         collection: &Collection,
         name: &str,
     ) -> Result<Option<(u64, Sightings)>, StorageError> {
-        let mut last = None;
+        // Captures without a word are of no document that could be found by its name.
+        let mut keys = vec![url_key(name), id_key(name)];
         for doc in collection.find_named(name)? {
-            let key = collection.entry(doc)?.key;
+            keys.push(collection.entry(doc)?.key);
+        }
+        let mut last = None;
+        for key in keys {
             let seen = self.timeline.sightings(key).last();
             last = last.max(seen.map(|(sweep, _)| (sweep, key)));
         }

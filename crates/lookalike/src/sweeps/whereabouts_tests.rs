@@ -281,3 +281,18 @@ fn sweeps_one_by_one_tell_the_same_as_all_at_once() {
     };
     assert_eq!(told(&at_once), told(&apart));
 }
+
+#[test]
+fn a_page_that_never_had_a_word_was_seen_all_the_same() {
+    let mut pages = others(&[FIRST, SECOND, THIRD]);
+    pages.push(("http://a.example/empty", FIRST, "\n".to_owned()));
+    pages.push(("http://a.example/late", THIRD, " ".to_owned()));
+    let empty = tell("http://a.example/empty", &pages);
+    assert_eq!(
+        (empty.status, empty.last_sweep, empty.now.len()),
+        (Status::Gone, Some(0), 0)
+    );
+    assert!(empty.last_seen.is_some());
+    let late = tell("http://a.example/late", &pages);
+    assert_eq!((late.status, late.confidence), (Status::Present, Some(1.0)));
+}
