@@ -94,6 +94,8 @@ async fn found(
         return Ok(axum::Json(wire::whereabouts(&url, &place)).into_response());
     }
     let best = place.present_place(MOVED);
+    // What is all there may be sent to, whether or not it is a page of its own.
+    let best = best.or_else(|| place.present_whole());
     if let Some(to) = best.and_then(|best| location(&best.url)) {
         let to = [(header::LOCATION, to)];
         if place.is_tie && is_free {
