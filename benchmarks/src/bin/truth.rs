@@ -28,7 +28,7 @@ use lookalike_benchmarks::finding::{judge_all_found, judge_excerpts, judge_varia
 use lookalike_benchmarks::judge::{
     ExactPair, Judgement, Tally, exact_pairs, judge, standard_error, total, width_of,
 };
-use lookalike_benchmarks::lost::judge_lost;
+use lookalike_benchmarks::lost::{Known, judge_lost};
 use lookalike_benchmarks::sweeps::{Moves, judge_sweeps};
 use lookalike_testkit::warc;
 use std::collections::{BTreeMap, HashMap};
@@ -77,8 +77,14 @@ fn main() -> Result<ExitCode> {
     finding(&mut figures, &options.corpora, &all)?;
     let site = options.corpora.join("sweeps-kubernetes");
     if site.is_dir() {
-        judge_lost(&mut figures, &site, "Kubernetes")?;
+        judge_lost(&mut figures, &site, "Kubernetes", Known::Recorded)?;
         judge_collapsed(&mut figures, &site, "Kubernetes")?;
+    }
+    for name in RELEASED {
+        let site = options.corpora.join(format!("sweeps-{name}"));
+        if site.join("lost_oracle.tsv").is_file() {
+            judge_lost(&mut figures, &site, name, Known::Released)?;
+        }
     }
     addresses(&mut figures, &options.corpora)?;
     let manual = options.corpora.join("sweeps-git-html");
@@ -171,6 +177,9 @@ fn through_time(figures: &mut Figures, corpora: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+/// Sites that `scripts/sites` makes of the documentation of releases.
+const RELEASED: [&str; 6] = ["ansible", "celery", "matplotlib", "npm", "numpy", "sphinx"];
 
 /// Where excerpts are cut from.
 const EXCERPTED: [&str; 5] = [

@@ -79,8 +79,8 @@ async fn found(
     let snapshot = service.newest.snapshot();
     let work = move || {
         for url in &urls {
-            if snapshot.collection().newest_named(url)?.is_some() {
-                let place = place(&snapshot, url, prefer.as_deref())?;
+            let place = place(&snapshot, url, prefer.as_deref())?;
+            if place.last_sweep.is_some() || snapshot.collection().newest_named(url)?.is_some() {
                 return Ok((url.clone(), place));
             }
         }
@@ -94,6 +94,8 @@ async fn found(
         return Ok(axum::Json(wire::whereabouts(&url, &place)).into_response());
     }
     let best = place.present_place(MOVED);
+    // What is all there may be sent to, whether or not it is a page of its own.
+    let best = best.or_else(|| place.present_whole());
     if let Some(to) = best.and_then(|best| location(&best.url)) {
         let to = [(header::LOCATION, to)];
         if place.is_tie && is_free {

@@ -533,6 +533,40 @@ fn a_page_is_where_it_was_seen_last() {
 }
 
 #[test]
+fn a_page_that_became_part_of_a_longer_one_leads_there() {
+    let service = Service::start(None);
+    let words = |name: &str, count: u32| {
+        let words: Vec<String> = (0..count).map(|i| format!("{name}{i}")).collect();
+        words.join(" ")
+    };
+    let (part, rest) = (words("part", 60), words("rest", 400));
+    service.dated_sweep(&[("http://a.example/part", &part)], Some(100));
+    let whole = format!("{rest} {part}");
+    service.dated_sweep(&[("http://a.example/handbook", &whole)], Some(200));
+    let seen = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        service.get("/api/v1/collection").json()["generation"] == 3
+    });
+    assert!(seen);
+    let told = service.get("/api/v1/where?url=http://a.example/part");
+    let told = told.json();
+    assert_eq!(
+        (&told["status"], &told["now"][0]["how"]),
+        (&"moved".into(), &"folded".into())
+    );
+    // Not a page of its own any more, but the place to look.
+    assert!(
+        told["confidence"].as_f64().is_some_and(|sure| sure < 0.5),
+        "{told}"
+    );
+    let there = service.get("/found/http://a.example/part");
+    assert_eq!(
+        (there.status, there.header("location")),
+        (302, Some("http://a.example/handbook"))
+    );
+}
+
+#[test]
 fn answers_carry_their_policy() {
     let service = Service::start(None);
     for path in [

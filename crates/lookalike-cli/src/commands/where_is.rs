@@ -20,7 +20,7 @@ use crate::output::{file, text};
 ///
 /// From the last good capture of the address its text is looked for in later sweeps. Places
 /// are ranked by what speaks for them; what many pages have in common speaks for none.
-/// Confidence was fitted to a site whose moves are known: there, answers above 80 % were
+/// Confidence was fitted to sites whose moves are known: there, answers above 80 % were
 /// right 99 times in 100.
 #[derive(Args)]
 #[command(after_help = "\

@@ -11,6 +11,8 @@ use lookalike_core::recipe::SketchKind;
 
 use super::timeline::{Captured, Timeline};
 use crate::add::sketching::{id_key, url_key};
+use crate::collection::Collection;
+use crate::collection::entry::BLANK;
 use crate::corpus::record::Timestamp;
 use crate::find::{FindOptions, Finder, Reread};
 use crate::pairs::{Measure, Pair};
@@ -118,7 +120,8 @@ impl History {
         let Some(key) = key_of(finder, timeline, name)? else {
             return Ok(None);
         };
-        let docs = finder.collection().with_key(key)?;
+        let mut docs = finder.collection().with_key(key)?;
+        docs.extend(blanks_of(finder.collection(), key)?);
         let all = timeline.captures(finder.collection(), &docs)?;
         let mut captures: Vec<Capture> = Vec::new();
         let mut undated = 0;
@@ -154,6 +157,17 @@ impl History {
             undated,
         }))
     }
+}
+
+/// The captures of a page that have no word. One pass over all such captures.
+fn blanks_of(collection: &Collection, key: u64) -> Result<Vec<u32>, StorageError> {
+    let mut own = Vec::new();
+    for blank in BLANK..BLANK + collection.blanks() {
+        if collection.entry(blank)?.key == key {
+            own.push(blank);
+        }
+    }
+    Ok(own)
 }
 
 /// The page with a URL, or an id.
@@ -193,16 +207,24 @@ fn capture(
             })
         }
     };
-    let (neighbours, neighbour_count) = neighbours(finder, timeline, key, sweep, doc)?;
+    // Nothing is like what has no word, and nobody has it now.
+    let (near, now) = if entry.is_blank() {
+        ((Vec::new(), 0), Vec::new())
+    } else {
+        (
+            neighbours(finder, timeline, key, sweep, doc)?,
+            now(finder, timeline, key, doc)?,
+        )
+    };
     Ok(Capture {
         sweep,
         date,
         doc,
         tokens: entry.tokens,
         change,
-        neighbours,
-        neighbour_count,
-        now: now(finder, timeline, key, doc)?,
+        neighbours: near.0,
+        neighbour_count: near.1,
+        now,
     })
 }
 
@@ -365,6 +387,37 @@ mod tests {
         let expected = expected.map(|(sweep, hour, how)| (sweep, hour.to_owned(), how));
         assert_eq!(seen, expected);
         assert_eq!(told.undated, 1);
+    }
+
+    #[test]
+    fn a_capture_without_a_word_is_told_too() {
+        let a = text("a");
+        let mut story = Story::default();
+        story.add(
+            None,
+            &[
+                page("a", "2001-01-01", &a),
+                page("b", "2001-01-01", "\n"),
+                page("a", "2002-01-01", " "),
+                page("b", "2002-01-01", "-"),
+                page("a", "2003-01-01", &a),
+            ],
+        );
+        let told = history(&story, "a").expect("a page");
+        let seen: Vec<(usize, u64)> = told
+            .captures
+            .iter()
+            .map(|one| (one.sweep, one.tokens))
+            .collect();
+        assert_eq!(seen, [(0, 40), (1, 0), (2, 40)]);
+        assert_eq!(told.missed, [0; 0]);
+        for place in [1, 2] {
+            let change = told.captures[place].change;
+            assert!(matches!(change, Some(Change::Changed(_))), "{change:?}");
+        }
+        let told = history(&story, "b").expect("a page that never had a word");
+        assert_eq!((told.captures.len(), told.missed), (2, vec![2]));
+        assert_eq!(told.captures[1].change, Some(Change::SameWords));
     }
 
     #[test]

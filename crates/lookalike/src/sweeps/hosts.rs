@@ -53,6 +53,15 @@ const NONE: u32 = u32::MAX;
 impl Hosts {
     /// Reads the URLs of all documents.
     pub fn of(collection: &Collection, timeline: &Timeline) -> Result<Hosts, StorageError> {
+        Hosts::reading(collection, timeline, |_, _| {})
+    }
+
+    /// The same for who wants to see each document and its URL too.
+    pub(crate) fn reading(
+        collection: &Collection,
+        timeline: &Timeline,
+        mut each: impl FnMut(u32, &str),
+    ) -> Result<Hosts, StorageError> {
         let mut hosts = Hosts::default();
         let mut numbers: HashMap<String, u32> = HashMap::new();
         let mut number = |names: &mut Vec<String>, url: Option<&str>| {
@@ -69,6 +78,7 @@ impl Hosts {
             let mut doc = brought.base;
             while let Some(entry) = entries.next_record()? {
                 let (_, url) = collection.strings(doc, &entry)?;
+                each(doc, url.as_deref().unwrap_or_default());
                 let host = number(&mut hosts.names, url.as_deref());
                 hosts.of_docs.push(host);
                 doc += 1;

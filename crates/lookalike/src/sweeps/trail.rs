@@ -20,7 +20,7 @@ use std::ops::Range;
 use lookalike_core::estimate::Estimate;
 use lookalike_core::recipe::SketchKind;
 
-use super::address::Address;
+use super::address::{Address, Addresses};
 use super::hosts::Hosts;
 use super::timeline::Timeline;
 use crate::collection::Collection;
@@ -30,13 +30,15 @@ use crate::pairs::{Basis, Measure, Pair};
 use crate::storage::StorageError;
 
 /// What is needed to follow pages through the sweeps of a collection: 16 bytes for each
-/// page of each sweep, 8 a document, 8 more a copy, and the names of hosts.
+/// page of each sweep, 16 to 24 a page, 8 a document, 8 more a copy, and the names of hosts.
 #[derive(Debug)]
 pub struct Trail {
     /// Which page each sweep saw as which document.
     pub timeline: Timeline,
     /// Which hosts it visited.
     pub hosts: Hosts,
+    /// What the addresses of pages have in common.
+    addresses: Addresses,
     /// The page that each document is of.
     page_of: Vec<u32>,
     /// How many there are.
@@ -143,6 +145,10 @@ impl How {
     }
 }
 
+/// So sure at most is a place that has all of a page and much else: the histories of sites
+/// call what became a part of a longer page gone more often than moved.
+const FOLDED: f64 = 0.45;
+
 /// So little of what is rare is as good as nothing.
 const TRIFLE: f64 = 0.02;
 
@@ -179,12 +185,10 @@ impl Evidence {
         let resemblance = self.resemblance * self.mutual() * self.gained();
         let held = self.rare_held * self.gained();
         let most = self.rare_held.max(self.rare_own) * self.gained();
-        let sum = -2.44
-            + 1.36 * most
-            + 4.78 * resemblance
-            + 3.43 * resemblance * self.address
-            + 2.5 * held.powi(6);
-        1.0 / (1.0 + (-sum).exp())
+        let sum = -2.9 + 7.3 * resemblance + 1.7 * resemblance * self.address - 1.1 * most
+            + 1.6 * self.address;
+        let moved = 1.0 / (1.0 + (-sum).exp());
+        moved.max(FOLDED * held.powi(6))
     }
 
     /// How the page is there.
@@ -232,7 +236,15 @@ pub(crate) const TIE: f64 = 0.03;
 /// Pages that are looked at from their own side too.
 const CANDIDATES: usize = 32;
 
+/// A name that more pages have, in all sweeps, is the name of none.
+const NAMESAKES: usize = 16;
+
+/// Addresses so much alike, and with the same last part, are perhaps of one page. Not more,
+/// for in a small collection folders are as rare as names.
+const CALLED_SAME: f64 = 0.2;
+
 /// A page that shares something, before it is looked at more closely.
+#[derive(Clone, Copy)]
 struct Candidate {
     hope: f64,
     doc: u32,
@@ -245,7 +257,6 @@ impl Trail {
     /// Reads what is needed of a collection.
     pub fn of(collection: &Collection) -> Result<Trail, StorageError> {
         let timeline = Timeline::of(collection)?;
-        let hosts = Hosts::of(collection, &timeline)?;
         let (mut keys, mut copies) = (Vec::new(), Vec::new());
         collection.each_entry(|doc, entry| {
             keys.push(entry.key);
@@ -261,8 +272,20 @@ impl Trail {
         let page_of = keys
             .iter()
             .map(|key| u32::try_from(page(key)).unwrap_or(u32::MAX));
+        let page_of: Vec<u32> = page_of.collect();
+        // A page goes by its address: that of its first document is as good as any.
+        let mut addresses = Addresses::new(pages.len());
+        let mut known = Bits(vec![0; pages.len().div_ceil(64)]);
+        let hosts = Hosts::reading(collection, &timeline, |doc, url| {
+            let page = page_of.get(doc as usize).copied();
+            if let Some(page) = page.filter(|page| !known.has(*page)) {
+                known.set(page);
+                addresses.add(&Address::new(url), doc);
+            }
+        })?;
         Ok(Trail {
-            page_of: page_of.collect(),
+            addresses: addresses.finish(),
+            page_of,
             pages: pages.len(),
             timeline,
             hosts,
@@ -328,7 +351,8 @@ impl Trail {
             from,
             before,
         };
-        let candidates = self.candidates(&lost, after)?;
+        let mut candidates = self.candidates(&lost, (later.clone(), after))?;
+        self.namesakes(&lost, later.clone(), &mut candidates)?;
         let mut traces: Vec<Trace> = Vec::with_capacity(candidates.len());
         for one in &candidates {
             let key = finder.collection().entry(one.doc)?.key;
@@ -357,21 +381,26 @@ impl Trail {
         }
         let order = |x: &Trace, y: &Trace| {
             let rank = y.evidence.rank().total_cmp(&x.evidence.rank());
-            rank.then(x.sweep.cmp(&y.sweep)).then(x.doc.cmp(&y.doc))
+            let page = |trace: &Trace| self.page_of[trace.doc as usize];
+            rank.then_with(|| (x.sweep, page(x)).cmp(&(y.sweep, page(y))))
         };
         traces.sort_by(order);
         Ok(traces)
     }
 
     /// Of the pages that share the most with a lost one, the document that shares the most.
-    fn candidates(&self, lost: &Lost<'_>, after: &Docs) -> Result<Vec<Candidate>, StorageError> {
+    fn candidates(
+        &self,
+        lost: &Lost<'_>,
+        (later, after): (Range<usize>, &Docs),
+    ) -> Result<Vec<Candidate>, StorageError> {
         let Lost {
             finder,
             query,
             shares,
             ..
         } = lost;
-        let kind = finder.recipe().sketch;
+        let (collection, kind) = (finder.collection(), finder.recipe().sketch);
         let mut samples = Vec::new();
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut trouble = None;
@@ -404,12 +433,84 @@ impl Trail {
         if let Some(error) = trouble {
             return Err(error);
         }
-        candidates.sort_by(|x, y| y.hope.total_cmp(&x.hope).then(x.doc.cmp(&y.doc)));
-        let mut taken: hashbrown::HashSet<u32> = [lost.page].into_iter().collect();
-        candidates.retain(|one| {
-            taken.len() <= CANDIDATES && taken.insert(self.page_of[one.doc as usize])
+        // Numbers of documents say in which order sweeps were added, and must not decide
+        // anything; those of pages do not.
+        let page = |one: &Candidate| self.page_of[one.doc as usize];
+        candidates.sort_by(|x, y| {
+            let hope = y.hope.total_cmp(&x.hope);
+            hope.then_with(|| (page(x), x.doc).cmp(&(page(y), y.doc)))
         });
-        Ok(candidates)
+        let mut taken: hashbrown::HashSet<u32> = [lost.page].into_iter().collect();
+        let mut best = Vec::new();
+        for versions in
+            candidates.chunk_by(|x, y| page(x) == page(y) && x.hope.total_cmp(&y.hope).is_eq())
+        {
+            if taken.len() > CANDIDATES {
+                break;
+            }
+            if taken.insert(page(&versions[0])) {
+                best.push(self.earliest(collection, versions, later.clone())?);
+            }
+        }
+        Ok(best)
+    }
+
+    /// Of versions of one page, the one that some sweeps saw first.
+    fn earliest(
+        &self,
+        collection: &Collection,
+        versions: &[Candidate],
+        mut later: Range<usize>,
+    ) -> Result<Candidate, StorageError> {
+        let first = versions[0];
+        if versions.len() == 1 {
+            return Ok(first);
+        }
+        let key = collection.entry(first.doc)?.key;
+        let seen = later.find_map(|sweep| {
+            let doc = self.timeline.at(sweep, key)?;
+            versions.iter().find(|one| one.doc == doc)
+        });
+        Ok(seen.copied().unwrap_or(first))
+    }
+
+    /// Adds the pages that came after a lost one and are called the same, though they share
+    /// nothing with it: of a page of few words that was edited no shingle is left.
+    fn namesakes(
+        &self,
+        lost: &Lost<'_>,
+        later: Range<usize>,
+        candidates: &mut Vec<Candidate>,
+    ) -> Result<(), StorageError> {
+        let collection = lost.finder.collection();
+        for doc in self.addresses.namesakes(&lost.address, NAMESAKES) {
+            let page = self.page_of[doc as usize];
+            let is_known = |one: &Candidate| self.page_of[one.doc as usize] == page;
+            if page == lost.page || candidates.iter().any(is_known) {
+                continue;
+            }
+            let key = collection.entry(doc)?.key;
+            let mut seen = later
+                .clone()
+                .filter_map(|sweep| self.timeline.at(sweep, key));
+            let (before, first) = (self.timeline.at(lost.from, key), seen.next());
+            let Some(doc) = first.filter(|doc| before.is_none() && *doc < BLANK) else {
+                continue;
+            };
+            let there = address(collection, doc)?;
+            if self.addresses.likeness(&lost.address, &there) >= CALLED_SAME {
+                let class = collection.entry(doc)?.copy_of;
+                let (count, weight) = lost.shares.with(class);
+                candidates.push(Candidate {
+                    hope: 0.0,
+                    doc,
+                    class,
+                    count,
+                    weight,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// What speaks for a candidate, the page `key`.
@@ -440,6 +541,7 @@ impl Trail {
         };
         let pair = finder.judge(query, one.class, one.count, &mut samples)?;
         let side = self.side(lost, one.class, level(&pair), pages)?;
+        let there = address(collection, one.doc)?;
         let (_, own) = shares.at_level(level(&pair));
         let common = one.weight.min(own).min(side.all);
         let part = |of: f64| {
@@ -463,7 +565,7 @@ impl Trail {
             },
             held_before,
             is_new: was.is_none(),
-            address: lost.address.likeness(&address(collection, one.doc)?),
+            address: self.addresses.likeness(&lost.address, &there),
         };
         Ok((Pair { b: one.doc, ..pair }, evidence))
     }

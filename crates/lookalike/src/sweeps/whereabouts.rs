@@ -19,6 +19,7 @@ use super::address::is_same_host;
 use super::hosts::host_of;
 use super::moves::MOVED;
 use super::trail::{Evidence, How, TIE, Trace, Trail};
+use crate::add::sketching::{id_key, url_key};
 use crate::collection::Collection;
 use crate::collection::entry::{BLANK, Flag};
 use crate::corpus::record::Timestamp;
@@ -196,9 +197,13 @@ impl Trail {
         collection: &Collection,
         name: &str,
     ) -> Result<Option<(u64, Sightings)>, StorageError> {
-        let mut last = None;
+        // Captures without a word are of no document that could be found by its name.
+        let mut keys = vec![url_key(name), id_key(name)];
         for doc in collection.find_named(name)? {
-            let key = collection.entry(doc)?.key;
+            keys.push(collection.entry(doc)?.key);
+        }
+        let mut last = None;
+        for key in keys {
             let seen = self.timeline.sightings(key).last();
             last = last.max(seen.map(|(sweep, _)| (sweep, key)));
         }
@@ -272,7 +277,7 @@ impl Trail {
         let is_tie = match traces.as_slice() {
             [first, second, ..] => {
                 first.evidence.rank() - second.evidence.rank() <= TIE
-                    && second.evidence.confidence() >= MOVED
+                    && second.evidence.confidence() >= PERHAPS
             }
             _ => false,
         };
@@ -300,7 +305,10 @@ impl Trail {
             }
         }
         // The same text in two places: the one that is still there.
-        if is_tie && !places[0].is_present && places[1].is_present {
+        let is_sure = places
+            .get(1)
+            .is_some_and(|second| second.confidence >= MOVED);
+        if is_tie && is_sure && !places[0].is_present && places[1].is_present {
             places.swap(0, 1);
         }
         places.truncate(PLACES);
@@ -401,7 +409,19 @@ impl Whereabouts {
             .iter()
             .find(|place| place.is_present && place.confidence >= least)
     }
+
+    /// The best place, if it is a longer page that is still there and has all of this one:
+    /// who looks for the text finds it there, however the page is called that it is in.
+    pub fn present_whole(&self) -> Option<&Place> {
+        let best = self.now.first()?;
+        let is_whole = best.held.is_some_and(|held| held.value >= WHOLE);
+        (best.is_present && best.how == How::Folded && is_whole && best.confidence >= PERHAPS)
+            .then_some(best)
+    }
 }
+
+/// What has so much of a page has all of it.
+const WHOLE: f64 = 0.9;
 
 /// What a page was when it last had a text worth looking for: not one that is shorter than
 /// a shingle, if there is another.

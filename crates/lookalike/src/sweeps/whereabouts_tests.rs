@@ -243,6 +243,22 @@ fn copies_are_a_tie_and_the_caller_chooses() {
 }
 
 #[test]
+fn two_longer_pages_that_have_all_of_one_are_a_tie() {
+    let mut pages = others(&[FIRST, SECOND]);
+    pages.push(("http://a.example/part", FIRST, text(1, 100)));
+    for (url, seed) in [("http://a.example/x", 2), ("http://a.example/y", 3)] {
+        let whole = format!("{} {}", text(seed, 300), text(1, 100));
+        pages.push((url, SECOND, whole));
+    }
+    let place = tell("http://a.example/part", &pages);
+    assert!(
+        place.now.iter().all(|now| now.how == How::Folded),
+        "{place:?}"
+    );
+    assert_eq!((place.now.len(), place.is_tie), (2, true));
+}
+
+#[test]
 fn a_last_capture_without_text_is_not_what_is_looked_for() {
     let mut pages = others(&[FIRST, SECOND, THIRD]);
     pages.push(("http://a.example/a", FIRST, text(1, 100)));
@@ -280,4 +296,105 @@ fn sweeps_one_by_one_tell_the_same_as_all_at_once() {
         (place.status, place.confidence, now)
     };
     assert_eq!(told(&at_once), told(&apart));
+}
+
+#[test]
+fn a_page_that_never_had_a_word_was_seen_all_the_same() {
+    let mut pages = others(&[FIRST, SECOND, THIRD]);
+    pages.push(("http://a.example/empty", FIRST, "\n".to_owned()));
+    pages.push(("http://a.example/late", THIRD, " ".to_owned()));
+    let empty = tell("http://a.example/empty", &pages);
+    assert_eq!(
+        (empty.status, empty.last_sweep, empty.now.len()),
+        (Status::Gone, Some(0), 0)
+    );
+    assert!(empty.last_seen.is_some());
+    let late = tell("http://a.example/late", &pages);
+    assert_eq!((late.status, late.confidence), (Status::Present, Some(1.0)));
+}
+
+#[test]
+fn a_short_page_that_was_edited_is_found_by_its_name() {
+    // A page of few words that was edited has no shingle left. What came since and is
+    // called the same may be it; what was there before, or is called otherwise, is not.
+    let mut pages = others(&[FIRST, SECOND]);
+    let names: Vec<(String, String)> = (0..10)
+        .map(|number| {
+            let name = |folder| format!("http://a.example/{folder}/{number}");
+            (name("old"), name("new"))
+        })
+        .collect();
+    for (number, (old, new)) in (0..).zip(&names) {
+        pages.push((old, FIRST, text(100 + number, 50)));
+        pages.push((new, SECOND, text(100 + number, 50)));
+    }
+    pages.push(("http://a.example/old/returners", FIRST, text(1, 3)));
+    pages.push(("http://a.example/new/returners", SECOND, text(2, 3)));
+    pages.push(("http://a.example/new/runners", SECOND, text(3, 3)));
+    let place = tell("http://a.example/old/returners", &pages);
+    let urls: Vec<&str> = place.now.iter().map(|now| now.url.as_str()).collect();
+    assert_eq!(urls, ["http://a.example/new/returners"]);
+    assert!(
+        place.now[0].confidence < 0.5,
+        "a name alone is no proof: {place:?}"
+    );
+    assert_eq!(place.now[0].resemblance.map(|share| share.value), Some(0.0));
+    pages.push(("http://a.example/new/returners", FIRST, text(2, 3)));
+    let place = tell("http://a.example/old/returners", &pages);
+    assert_eq!((place.status, place.now.len()), (Status::Gone, 0));
+}
+
+#[test]
+fn what_is_rare_in_an_address_decides_between_siblings() {
+    // Two new pages have as much of the text; one has the word that only the old address
+    // has, the other those that all have.
+    let mut pages = others(&[FIRST, SECOND]);
+    let names: Vec<String> = (0..30)
+        .map(|number| format!("http://a.example/docs/reference/{number}"))
+        .collect();
+    for (number, name) in (0..).zip(&names) {
+        pages.push((name, FIRST, text(100 + number, 50)));
+        pages.push((name, SECOND, text(100 + number, 50)));
+    }
+    let part = |seed| format!("{} {}", text(1, 100), text(seed, 100));
+    pages.push((
+        "http://a.example/docs/reference/authentication",
+        FIRST,
+        text(1, 100),
+    ));
+    pages.push(("http://a.example/docs/reference/overview", SECOND, part(2)));
+    pages.push(("http://a.example/security/authentication", SECOND, part(3)));
+    let place = tell("http://a.example/docs/reference/authentication", &pages);
+    assert_eq!(best(&place), "http://a.example/security/authentication");
+    assert!(!place.is_tie, "{place:?}");
+}
+
+#[test]
+fn the_order_in_which_sweeps_were_added_decides_nothing() {
+    // Both versions of the new page have as much of the old one.
+    let mut pages = others(&[FIRST, SECOND, THIRD]);
+    pages.push(("http://a.example/a", FIRST, text(1, 100)));
+    for (date, seed) in [(SECOND, 5), (THIRD, 6)] {
+        let more = format!("{} {}", text(1, 100), text(seed, 20));
+        pages.push(("http://a.example/b", date, more.clone()));
+        pages.push(("http://a.example/c", date, more));
+    }
+    let mut told = Vec::new();
+    for order in [[FIRST, SECOND, THIRD], [THIRD, SECOND, FIRST]] {
+        let mut story = Story::default();
+        for date in order {
+            let of_date = pages.iter().filter(|page| page.1 == date);
+            let of_date: Vec<_> = of_date
+                .map(|(url, date, text)| page(url, date, text))
+                .collect();
+            story.add(None, &of_date);
+        }
+        let place = ask(&story, "http://a.example/a");
+        let now = place.now.iter();
+        let now: Vec<_> = now
+            .map(|now| (now.url.clone(), story.text_of(now.found), now.confidence))
+            .collect();
+        told.push((place.status, place.is_tie, now));
+    }
+    assert_eq!(told[0], told[1]);
 }
