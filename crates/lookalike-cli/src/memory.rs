@@ -45,7 +45,7 @@ fn hold() {
     /// at the end of the heap is given back: the most that is held without being used.
     const HELD: i32 = 32 << 20;
     /// The part of the heap in large pages: about what adding two megabytes of packed pages
-    /// touches. Half as much takes 3 % more time, twice as much no less.
+    /// touches. Half as much took 1 to 3 % more time one by one, twice as much no less.
     const LARGE: usize = 16 << 20;
     const PAGE: usize = 4 << 10;
 

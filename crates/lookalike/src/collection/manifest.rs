@@ -15,6 +15,7 @@
 //! Committing costs five syncs and one short file, whatever the size of the collection.
 
 use std::collections::BTreeSet;
+use std::io;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
@@ -184,13 +185,17 @@ fn generation_of(name: &str) -> Option<u64> {
 
 /// The generations that have a manifest, newest first.
 fn generations(storage: &dyn Storage) -> Result<Vec<u64>, StorageError> {
-    let names = list(storage)?;
+    Ok(generations_of(&list(storage)?))
+}
+
+/// The same among the names of all files.
+fn generations_of(names: &[String]) -> Vec<u64> {
     let mut found: Vec<u64> = names
         .iter()
         .filter_map(|name| generation_of(name))
         .collect();
     found.sort_unstable_by(|a, b| b.cmp(a));
-    Ok(found)
+    found
 }
 
 /// The newest generation that has a manifest.
@@ -353,7 +358,6 @@ pub fn commit<T: Serialize>(
     }
     write_atomic(storage, &name, &seal(&name, manifest)?)?;
     // The state is the new one already; what stays behind costs room and nothing else.
-    drop(remove_journal(storage));
     drop(clean(storage, Some(manifest)));
     Ok(())
 }
@@ -408,14 +412,17 @@ pub(super) fn kept_manifests(
 
 /// Removes all files of ours that nothing names. A manifest that is known is not read again.
 fn clean<T>(storage: &dyn Storage, known: Option<&Manifest<T>>) -> Result<(), StorageError> {
-    let generations = generations(storage)?;
+    let names = list(storage)?;
+    let generations = generations_of(&names);
     let newest = generations.first().copied().unwrap_or(0);
     let mut kept: BTreeSet<String> = BTreeSet::new();
     let in_work = newest.saturating_add(1);
-    match load_journal::<IgnoredAny>(storage, in_work)? {
-        Some(journal) => kept.extend(journal.files.into_iter().map(|file| file.name)),
-        // There may be that of a generation committed since.
-        None => remove_journal(storage)?,
+    if names.iter().any(|name| name == JOURNAL) {
+        match load_journal::<IgnoredAny>(storage, in_work)? {
+            Some(journal) => kept.extend(journal.files.into_iter().map(|file| file.name)),
+            // It is that of a generation committed since.
+            None => remove_journal(storage)?,
+        }
     }
     for generation in generations.iter().take(2) {
         let mut keep = |files: &[FileEntry]| {
@@ -427,16 +434,20 @@ fn clean<T>(storage: &dyn Storage, known: Option<&Manifest<T>>) -> Result<(), St
         }
         kept.insert(manifest_name(*generation));
     }
-    for name in list(storage)? {
-        let ours = is_file_name(&name)
-            || generation_of(&name).is_some()
+    for name in &names {
+        let ours = is_file_name(name)
+            || generation_of(name).is_some()
             || name
                 .strip_suffix(TEMPORARY)
                 .is_some_and(|name| name == JOURNAL || generation_of(name).is_some());
-        if ours && !kept.contains(&name) {
-            storage
-                .remove(&name)
-                .map_err(|error| StorageError::io(&name, error))?;
+        if ours && !kept.contains(name) {
+            match storage.remove(name) {
+                // The journal's may have gone with it.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(StorageError::io(name, error));
+                }
+                _ => {}
+            }
         }
     }
     Ok(())

@@ -332,7 +332,7 @@ pub(crate) fn fetch(
     while let Some(next) = wanted.next() {
         let here = rows.offset + rows.at as u64;
         if can_jump && (next < here || next > here + STEP as u64) {
-            rows.unpacked.seek(path, next)?;
+            rows.unpacked.seek(next)?;
             rows = Rows::new(rows.unpacked, options, next);
         }
         match rows.next()? {

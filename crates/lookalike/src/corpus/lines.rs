@@ -446,7 +446,6 @@ const NEAR: usize = 32 << 10;
 /// Reads the wanted lines of a plain file, jumping from one to the next.
 pub(crate) fn jump(
     unpacked: &mut Unpacked,
-    path: &std::path::Path,
     options: &ReadOptions,
     wanted: &mut Wanted<'_>,
 ) -> Result<(), Halt> {
@@ -458,7 +457,7 @@ pub(crate) fn jump(
         if next < offset || next > end + NEAR as u64 {
             buffer.clear();
             offset = next;
-            unpacked.seek(path, next)?;
+            unpacked.seek(next)?;
         }
         let mut searched = 0;
         let line = loop {

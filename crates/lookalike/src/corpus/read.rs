@@ -302,7 +302,7 @@ fn fetch_all(source: &Source, options: &ReadOptions, wanted: &mut Wanted<'_>) ->
         SourceKind::Jsonl => {
             let mut unpacked = Unpacked::open(path)?;
             match unpacked.packing() {
-                Packing::Plain => lines::jump(&mut unpacked, path, options, wanted),
+                Packing::Plain => lines::jump(&mut unpacked, options, wanted),
                 _ => lines::pick(&mut unpacked, options, wanted),
             }
         }

@@ -11,8 +11,10 @@
 //! to go back in after damage.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
@@ -205,11 +207,27 @@ pub(crate) struct Unpacked {
     scratch: Vec<u8>,
     /// What was read to look at, and what reading it came to.
     ahead: Option<(Vec<u8>, Event)>,
-    /// The length of the file, if it is one.
+    /// The file, if it is one.
+    file: Option<Arc<File>>,
+    /// Its length.
     file_len: Option<u64>,
     /// Where the member begins.
     member: u64,
     is_inside: bool,
+}
+
+/// A file from an offset on. Where others have got to in it does not matter.
+struct From {
+    file: Arc<File>,
+    offset: u64,
+}
+
+impl Read for From {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.offset)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
 }
 
 impl Unpacked {
@@ -226,6 +244,7 @@ impl Unpacked {
             zstd: None,
             scratch: Vec::new(),
             ahead: None,
+            file: None,
             file_len: None,
             is_inside: false,
         };
@@ -237,21 +256,21 @@ impl Unpacked {
 
     /// A file, from its beginning.
     pub(crate) fn open(path: &Path) -> io::Result<Unpacked> {
-        let file = File::open(path)?;
+        let file = Arc::new(File::open(path)?);
         let len = file.metadata()?.len();
         let mut unpacked = Unpacked::new(Input {
             step: JUMP,
-            ..Input::new(Box::new(file), 0)
+            ..Input::new(Box::new(Arc::clone(&file)), 0)
         })?;
+        unpacked.file = Some(file);
         unpacked.file_len = Some(len);
         Ok(unpacked)
     }
 
     /// Starts again at an offset of the packed file: a member's, or any if it is plain.
-    pub(crate) fn seek(&mut self, path: &Path, offset: u64) -> io::Result<()> {
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(offset))?;
-        self.input.jump(Box::new(file), offset);
+    pub(crate) fn seek(&mut self, offset: u64) -> io::Result<()> {
+        let file = self.file.clone().ok_or(io::ErrorKind::NotSeekable)?;
+        self.input.jump(Box::new(From { file, offset }), offset);
         self.is_inside = false;
         self.ahead = None;
         self.member = offset;

@@ -90,7 +90,7 @@ pub(crate) fn fetch(
     }
     let mut buffer = Vec::new();
     while let Some(offset) = wanted.next() {
-        unpacked.seek(path, offset)?;
+        unpacked.seek(offset)?;
         let mut single = Single {
             options,
             wanted,
