@@ -146,6 +146,51 @@ fn changes_in_json_add_up() {
 }
 
 #[test]
+fn a_page_without_a_word_is_a_page() {
+    let page = |day: &str, name: &str, text: &str| line(&format!("http://a.org/{name}"), day, text);
+    let at = |day: &str, pages: &[(&str, &str)]| -> String {
+        let pages = pages.iter();
+        pages.map(|(name, text)| page(day, name, text)).collect()
+    };
+    let full = words("full");
+    let first = at(
+        "2020-01-01",
+        &[
+            ("full", &full),
+            ("empty", ""),
+            ("blank", "\n"),
+            ("gone", ""),
+        ],
+    );
+    let second = at(
+        "2021-01-01",
+        &[
+            ("full", &full),
+            ("empty", ""),
+            ("blank", &full),
+            ("born", ""),
+        ],
+    );
+    let folder = Folder::with(&[
+        ("1.jsonl", first.as_bytes()),
+        ("2.jsonl", second.as_bytes()),
+    ]);
+    for sweep in ["1", "2"] {
+        let ran = folder.run(&format!("add c.lk {sweep}.jsonl -q"));
+        assert_eq!(ran.status, Some(0), "{ran}");
+    }
+    let ran = folder.run("changes c.lk --json");
+    let answer: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let interval = &answer["intervals"][0];
+    let counts = ["unchanged", "changed", "born", "died"].map(|what| &interval[what]);
+    assert_eq!(
+        counts,
+        [&json!(2), &json!(1), &json!(1), &json!(1)],
+        "{ran}"
+    );
+}
+
+#[test]
 fn sweeps_one_by_one_give_the_bytes_of_all_at_once() {
     let folder = with_sweeps();
     for (number, sweep) in sweeps().iter().enumerate() {

@@ -515,7 +515,8 @@ impl<'a> Worker<'a> {
                 Err(why) => {
                     out.refuse(refused(&why));
                     // That a page was there without a word is known all the same.
-                    if matches!(why, Unusable::NoTokens) && url.is_some() {
+                    let has_no_word = matches!(why, Unusable::NoTokens | Unusable::Empty);
+                    if has_no_word && url.is_some() {
                         (entry.body_len, entry.bytes_name) = (body_len, bytes_name);
                         entry.set(Flag::Short);
                         out.push(entry, [id, url, Some(mime)]);
