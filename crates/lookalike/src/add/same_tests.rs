@@ -123,7 +123,7 @@ fn small_files_share_one_and_go_when_nothing_in_it_is_named() {
         "MANIFEST-3 MANIFEST-4 clusters-3.lk clusters-4.lk postings-4.lk sketches-4.lk \
          sweep-1.lk sweep-2.lk sweep-3.lk sweep-4.lk texts-4.lk",
     ]) {
-        add_files(&whole, &[sweep.clone()], &options(2, 512 << 20));
+        add_files(&whole, std::slice::from_ref(sweep), &options(2, 512 << 20));
         assert_eq!(names(&whole), expected);
     }
     let storage: Arc<dyn crate::storage::Storage> = Arc::new(whole.clone());
@@ -132,7 +132,11 @@ fn small_files_share_one_and_go_when_nothing_in_it_is_named() {
     // Which ones are small does not depend on the memory that there is.
     let little = SimFs::default();
     for sweep in &sweeps {
-        add_files(&little, &[sweep.clone()], &options(1, super::LEAST_MEMORY));
+        add_files(
+            &little,
+            std::slice::from_ref(sweep),
+            &options(1, super::LEAST_MEMORY),
+        );
     }
     assert_eq!(names(&little), names(&whole));
 }

@@ -95,7 +95,7 @@ pub(crate) fn sketch_all(
 ) -> Result<(), StorageError> {
     let gate = Gate::new(reading.in_flight);
     let recent = &Recent::new((reading.in_flight / 2).min(RECENT));
-    let (to_workers, work) = channel::<(u64, usize, Work)>();
+    let (to_workers, work) = channel::<Vec<Numbered>>();
     let work = Mutex::new(work);
     let (to_collector, done) = channel();
     let first = Arc::<OnceLock<Sketcher>>::default();
@@ -114,7 +114,7 @@ pub(crate) fn sketch_all(
         drop(to_collector);
         let mut waiting = BTreeMap::new();
         let (mut next, mut position) = (0, from);
-        for (number, source, len, sketched) in done {
+        for (number, source, len, sketched) in done.into_iter().flatten() {
             waiting.insert(number, (source, len, sketched));
             while let Some((source, len, sketched)) = waiting.remove(&next) {
                 next += 1;
@@ -156,6 +156,12 @@ impl Gate {
         }
     }
 
+    /// Whether nobody need wait.
+    fn has_room(&self, len: u64) -> bool {
+        let inside = *self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        inside == 0 || inside + len <= self.most
+    }
+
     /// Waits for room. `false` when there is no use in going on.
     fn enter(&self, len: u64) -> bool {
         let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,18 +192,63 @@ impl Drop for OpenAtEnd<'_> {
     }
 }
 
-#[expect(
-    clippy::explicit_counter_loop,
-    reason = "batches within a source are counted too"
-)]
+/// Work with its number among all work, and its source.
+type Numbered = (u64, usize, Work);
+
+/// Pieces of work that are handed over together at most, and their bytes: of small files,
+/// each a source with one batch and an end, a thread would otherwise be woken for each.
+const TOGETHER: usize = 64;
+const TOGETHER_LEN: usize = 128 << 10;
+
+/// What is on its way to the workers.
+struct Outbox<'a> {
+    gate: &'a Gate,
+    to_workers: &'a Sender<Vec<Numbered>>,
+    together: Vec<Numbered>,
+    bytes: usize,
+    /// All that were put here.
+    count: u64,
+}
+
+impl Outbox<'_> {
+    /// Takes a piece of work for which there must be so much room. `false` when there is no
+    /// use in going on.
+    fn put(&mut self, source: usize, work: Work, cost: u64) -> bool {
+        // What waits here would never leave, and so make no room.
+        if !self.gate.has_room(cost) && !self.send() || !self.gate.enter(cost) {
+            return false;
+        }
+        if let Work::Batch(batch) = &work {
+            self.bytes += batch.byte_len();
+        }
+        self.together.push((self.count, source, work));
+        self.count += 1;
+        if self.together.len() < TOGETHER && self.bytes < TOGETHER_LEN {
+            return true;
+        }
+        self.send()
+    }
+
+    fn send(&mut self) -> bool {
+        self.bytes = 0;
+        let together = std::mem::take(&mut self.together);
+        self.to_workers.send(together).is_ok()
+    }
+}
+
 fn read_all(
     reading: &Reading<'_>,
     from: Position,
     gate: &Gate,
-    to_workers: &Sender<(u64, usize, Work)>,
+    to_workers: &Sender<Vec<Numbered>>,
 ) {
-    // Of a batch, or of the end of a source.
-    let mut sent = 0_u64;
+    let mut outbox = Outbox {
+        gate,
+        to_workers,
+        together: Vec::new(),
+        bytes: 0,
+        count: 0,
+    };
     let sources = reading.sources.iter().enumerate();
     for (index, source) in sources.skip(from.source) {
         let mut to_skip = if index == from.source { from.batch } else { 0 };
@@ -207,13 +258,11 @@ fn read_all(
                 to_skip -= 1;
                 return ControlFlow::Continue(());
             }
-            if !gate.enter(cost(reading, &batch))
-                || to_workers.send((sent, index, Work::Batch(batch))).is_err()
-            {
+            let cost = cost(reading, &batch);
+            if !outbox.put(index, Work::Batch(batch), cost) {
                 is_over = true;
                 return ControlFlow::Break(());
             }
-            sent += 1;
             ControlFlow::Continue(())
         });
         if is_over {
@@ -221,11 +270,12 @@ fn read_all(
         }
         let refused = read.err().map(|error| unreadable(&error));
         // The end is a piece of its own, after all batches, and the error is part of it.
-        if to_workers.send((sent, index, Work::End(refused))).is_err() {
+        if !outbox.put(index, Work::End(refused), 0) {
             return;
         }
-        sent += 1;
     }
+    // Who is not there to take it has told why.
+    outbox.send();
 }
 
 /// A source that cannot be read, or no further.
@@ -253,32 +303,34 @@ type Done = (u64, usize, u64, Result<Piece, StorageError>);
 fn sketch_batches(
     reading: &Reading<'_>,
     mut worker: Worker<'_>,
-    work: &Mutex<Receiver<(u64, usize, Work)>>,
-    to_collector: &Sender<Done>,
+    work: &Mutex<Receiver<Vec<Numbered>>>,
+    to_collector: &Sender<Vec<Done>>,
 ) {
     loop {
         let next = work.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((number, source, work)) = next else {
+        let Ok(together) = next else {
             return;
         };
-        let done = match work {
-            Work::Batch(batch) => {
-                let name = (
-                    u32::try_from(source).unwrap_or(u32::MAX),
-                    reading.sources[source].name.as_str(),
-                );
-                let sketched = worker.sketch(name, &batch).map(Piece::Batch);
-                (number, source, cost(reading, &batch), sketched)
-            }
-            Work::End(None) => (number, source, 0, Ok(Piece::Last(Sketched::default()))),
-            Work::End(Some(refused)) => {
-                let mut sketched = Sketched::default();
-                sketched.refuse(refused);
-                sketched.position = u64::MAX;
-                (number, source, 0, Ok(Piece::Last(sketched)))
-            }
-        };
-        if to_collector.send(done).is_err() {
+        let done = together
+            .into_iter()
+            .map(|(number, source, work)| match work {
+                Work::Batch(batch) => {
+                    let name = (
+                        u32::try_from(source).unwrap_or(u32::MAX),
+                        reading.sources[source].name.as_str(),
+                    );
+                    let sketched = worker.sketch(name, &batch).map(Piece::Batch);
+                    (number, source, cost(reading, &batch), sketched)
+                }
+                Work::End(None) => (number, source, 0, Ok(Piece::Last(Sketched::default()))),
+                Work::End(Some(refused)) => {
+                    let mut sketched = Sketched::default();
+                    sketched.refuse(refused);
+                    sketched.position = u64::MAX;
+                    (number, source, 0, Ok(Piece::Last(sketched)))
+                }
+            });
+        if to_collector.send(done.collect()).is_err() {
             return;
         }
     }

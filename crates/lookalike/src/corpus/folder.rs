@@ -13,7 +13,7 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
@@ -64,6 +64,17 @@ impl Walk {
         mut known: Option<&mut HashSet<PathBuf>>,
     ) {
         let mut entries = WalkDir::new(root).sort_by_file_name().into_iter();
+        // No link below it is followed: what is not one itself is where its path says.
+        let real_root = known.as_ref().and_then(|_| fs::canonicalize(root).ok());
+        let real = |entry: &DirEntry| {
+            let below = entry.path().strip_prefix(root).ok()?;
+            match &real_root {
+                Some(root) if entry.depth() > 0 && !entry.path_is_symlink() => {
+                    Some(root.join(below))
+                }
+                _ => fs::canonicalize(entry.path()).ok(),
+            }
+        };
         while let Some(entry) = entries.next() {
             let entry = match entry {
                 Ok(entry) => entry,
@@ -86,10 +97,10 @@ impl Walk {
             if entry.file_type().is_dir() {
                 continue;
             }
-            let seen_before = known
-                .as_deref_mut()
-                .zip(fs::canonicalize(entry.path()).ok())
-                .is_some_and(|(known, real)| !known.insert(real));
+            let seen_before = known.as_deref_mut().is_some_and(|known| {
+                let real = real(&entry);
+                real.is_some_and(|real| !known.insert(real))
+            });
             if seen_before {
                 continue;
             }
@@ -138,9 +149,24 @@ fn size(entry: &DirEntry) -> Result<Option<u64>, Unusable> {
 
 /// Reads a file a walk has found. What has grown past the limit since is refused.
 pub fn read(path: &Path, max_size: u64) -> Result<Vec<u8>, Unusable> {
-    let mut bytes = Vec::new();
-    let mut file = File::open(path)?.take(max_size.saturating_add(1));
-    file.read_to_end(&mut bytes)?;
+    let mut file = File::open(path)?;
+    // Its length, and a byte to see that it ends there: two reads for nearly all.
+    let len = file.metadata()?.len().min(max_size);
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0).saturating_add(1)];
+    let mut filled = 0;
+    loop {
+        match file.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    bytes.truncate(filled);
+    if filled as u64 > len {
+        let rest = max_size.saturating_add(1).saturating_sub(filled as u64);
+        file.take(rest).read_to_end(&mut bytes)?;
+    }
     if bytes.len() as u64 > max_size {
         return Err(Unusable::TooLarge(max_size));
     }
