@@ -200,7 +200,7 @@ def test_a_second_writer_waits_for_nobody(tmp_path):
 def test_damage_is_an_error_never_an_answer(tmp_path):
     pages = lookalike.Collection.create(tmp_path / "c")
     pages.add(arrow(generated(50)))
-    for path in (tmp_path / "c").glob("documents-*"):
+    for path in (tmp_path / "c").glob("sweep-*"):
         path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(lookalike.DamagedError):
         lookalike.Collection.open(tmp_path / "c").find("some words")
