@@ -116,16 +116,16 @@ bench-collapse:
 # A sweep like the last one, and sweeps one by one, beside the first and all at once. Also of
 # five times 8,000 documents, where scripts/bench-documents has made them.
 comma := ,
-join = $(subst $(eval ) ,$(comma),$(sort $(wildcard $(1))))
+commas = $(subst $(eval ) ,$(comma),$(sort $(wildcard $(1))))
 BENCH_DATA ?= target/bench
 bench-sweeps:
 	$(CARGO) build --release --locked -p lookalike-benchmarks -p lookalike-cli
 	mkdir -p $(BENCH_DATA)/sweeps
 	[ ! -f $(BENCH_DATA)/documents.jsonl ] || head -n 40000 $(BENCH_DATA)/documents.jsonl | \
 	  split -l 8000 --additional-suffix=.jsonl - $(BENCH_DATA)/sweeps/part-
-	target/release/sweeps $(NAME) demo=$(call join,demo/crawl/*.warc.gz) \
-	  git-html=$(call join,$(CORPORA)/sweeps-git-html/*.warc.gz) \
-	  kubernetes=$(call join,$(CORPORA)/sweeps-kubernetes/sweeps/*.jsonl.gz) \
+	target/release/sweeps $(NAME) demo=$(call commas,demo/crawl/*.warc.gz) \
+	  git-html=$(call commas,$(CORPORA)/sweeps-git-html/*.warc.gz) \
+	  kubernetes=$(call commas,$(CORPORA)/sweeps-kubernetes/sweeps/*.jsonl.gz) \
 	  $$(ls $(BENCH_DATA)/sweeps/part-*.jsonl 2> /dev/null | paste -sd, | sed 's/^/documents=/')
 
 # Inputs that make other programs slow or wrong, at n, 2n and 4n: one table.
